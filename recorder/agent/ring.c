@@ -1,7 +1,10 @@
 #include "recorder/agent/ring.h"
 
 #include "recorder/agent/directory.h"
+#include "recorder/agent/idle_rings.h"
 #include "recorder/agent/raw_call.h"
+#include "recorder/agent/ring_private.h"
+#include "recorder/agent/ring_size.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -11,43 +14,16 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-    NESTED_BYTES = 1536, /* room for records that handlers made while a record was being written */
     WAIT_NS = 20000000,  /* between looks whether the recorder still lives */
     MAX_SPINS = 1 << 26, /* pauses: some tenths of a second to some seconds */
-    LOCK_TRIES = 1000,   /* pauses: the list of idle rings is not worth waiting for longer */
     DESTRUCTOR_ROUNDS = _POSIX_THREAD_DESTRUCTOR_ITERATIONS,
-    PAGE_BYTES = 4096,
-    MIN_TOUCHED =
-        4 * PAGE_BYTES, /* A mapping's pages are asked for by as many bytes as it was used for, ... */
-    MAX_TOUCHED = 32 * PAGE_BYTES, /* ... but no fewer and no more than these. */
-    POPULATE_WRITE = 23,           /* MADV_POPULATE_WRITE, since Linux 5.14 */
 };
-
-/* In the header page of a ring, where only this process looks. */
-struct private_part {
-    struct tg_agent_ring_header *next;
-    uint64_t unused;
-    /* The mapping's places are memory of this process up to position TOUCHED, and all of them from TOUCH_END on. */
-    uint64_t touched, touch_end;
-    uint64_t real_bytes; /* a power of two: the first so many of the data are memory for certain */
-    uint64_t asked;      /* the position at which the recorder was last asked to look */
-    /* Records by handlers of the ring's thread while the thread was writing a record, and a header that takes
-     * the stores which go to a ring's: here and not in thread-local storage, of which programs have little.
-     * */
-    unsigned char nested[NESTED_BYTES];
-    struct tg_agent_ring_header nested_header;
-    uint64_t room[TG_AGENT_ROOM_BYTES / sizeof(uint64_t)]; /* tg_agent_room's */
-};
-_Static_assert(TG_AGENT_RING_PRIVATE_OFFSET + sizeof(struct private_part) <= TG_AGENT_RING_HEADER_BYTES,
-               "beyond the header page");
 
 /* State of a thread that only the slow paths need. */
 struct thread_slow {
@@ -74,57 +50,9 @@ void (*tg_agent_at_thread_end)(void);
 static struct {
     pthread_key_t key;
     bool has_key;
-    volatile char idle_lock; /* __atomic */
-    struct tg_agent_ring_header *idle;
     bool abandoned; /* the recorder is gone: nobody waits any more */
     bool stopped;   /* threads that have no ring cannot read the clock */
 } rings;
-
-/* ---- idle rings */
-
-static struct private_part *private_part(struct tg_agent_ring_header *header)
-{
-    return (struct private_part *)(void *)((unsigned char *)header + TG_AGENT_RING_PRIVATE_OFFSET);
-}
-
-/* For those who take a ring from the list. A handler may interrupt who holds it in the same thread: never waits for long. */
-static bool lock_idle(void)
-{
-    for (int i = 0; i < LOCK_TRIES; i++) {
-        if (!__atomic_test_and_set(&rings.idle_lock, __ATOMIC_ACQUIRE))
-            return true;
-        __builtin_ia32_pause();
-    }
-    return false;
-}
-
-static void unlock_idle(void)
-{
-    __atomic_clear(&rings.idle_lock, __ATOMIC_RELEASE);
-}
-
-static struct tg_agent_ring_header *take_idle(void)
-{
-    if (__atomic_load_n(&rings.idle, __ATOMIC_RELAXED) == NULL || !lock_idle())
-        return NULL;
-    struct tg_agent_ring_header *header = __atomic_load_n(&rings.idle, __ATOMIC_ACQUIRE);
-    while (header != NULL && !__atomic_compare_exchange_n(&rings.idle, &header, private_part(header)->next,
-                                                          true, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
-        continue; /* another one was put before it */
-    unlock_idle();
-    return header;
-}
-
-/* Without the lock, so that none is ever nobody's. */
-static void put_idle(struct tg_agent_ring_header *header)
-{
-    __atomic_store_n(&header->state, TG_AGENT_RING_IDLE, __ATOMIC_RELEASE);
-    struct tg_agent_ring_header *next = __atomic_load_n(&rings.idle, __ATOMIC_RELAXED);
-    do
-        private_part(header)->next = next;
-    while (
-        !__atomic_compare_exchange_n(&rings.idle, &next, header, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
-}
 
 /* ---- getting a ring */
 
@@ -155,40 +83,12 @@ static struct tg_agent_ring_header *make_ring(void)
     header->data_bytes = data_bytes;
     header->pid = pid;
     header->instance = tg_agent_instance(random == NULL ? none : random, pid);
-    private_part(header)->real_bytes = real_bytes;
-    private_part(header)->touch_end = data_bytes;
+    tg_ring_private(header)->real_bytes = real_bytes;
+    tg_ring_private(header)->touch_end = data_bytes;
     __atomic_store_n(&header->magic, TG_AGENT_RING_MAGIC, __ATOMIC_RELEASE);
     __atomic_fetch_add(&tg_agent.control->rings_made, 1, __ATOMIC_RELEASE);
     tg_agent_ask_for_attention();
     return header;
-}
-
-/* The positions of a ring from where it grew last. */
-struct lap {
-    uint64_t from, data_bytes;
-    uint64_t before; /* position of place 0 before FROM: what is not read yet counts from here at most */
-};
-
-static struct lap last_lap(const struct tg_agent_ring_header *header)
-{
-    uint32_t n = header->n_growths;
-    if (n == 0)
-        return (struct lap){.data_bytes = header->data_bytes};
-    const struct tg_agent_growth *growth = &header->growths[n - 1];
-    uint64_t place = growth->from & (growth->data_bytes - 1);
-    return (struct lap){
-        .from = growth->from, .data_bytes = growth->data_bytes, .before = growth->from - place};
-}
-
-static void adopt(struct tg_agent_thread *thread, struct tg_agent_ring_header *header)
-{
-    const struct lap lap = last_lap(header);
-    thread->header = header;
-    thread->data = (unsigned char *)header + TG_AGENT_RING_DATA_OFFSET;
-    thread->mask = lap.data_bytes - 1;
-    thread->written = header->head > lap.from ? header->head : lap.from;
-    thread->limit = 0;
-    __atomic_store_n(&header->state, TG_AGENT_RING_OPEN, __ATOMIC_RELEASE);
 }
 
 /* ---- room */
@@ -205,70 +105,6 @@ static void spin_for_recorder(struct tg_agent_ring_header *header, uint64_t seen
     __atomic_store_n(&rings.abandoned, true, __ATOMIC_RELAXED);
 }
 
-/* How long the ring may be; as long as it is where it cannot grow. */
-static uint64_t granted_bytes(const struct tg_agent_thread *thread)
-{
-    const struct tg_agent_ring_header *header = thread->header;
-    uint64_t size = thread->mask + 1, granted = __atomic_load_n(&header->granted_bytes, __ATOMIC_ACQUIRE);
-    bool can_be = granted > size && granted <= TG_AGENT_RING_MAX_BYTES && (granted & (granted - 1)) == 0 &&
-                  header->stays == 0 && header->n_growths < TG_AGENT_RING_GROWTHS - 1;
-    return can_be ? granted : size;
-}
-
-static bool can_grow(const struct tg_agent_thread *thread)
-{
-    return granted_bytes(thread) > thread->mask + 1;
-}
-
-/* Address space that the program limits is the program's. */
-static bool may_map(void)
-{
-    struct rlimit limit;
-    return !tg_agent.no_calls && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
-}
-
-/* The ring is mapped a second time, longer, before the first mapping is let go of: a handler finds one of the two, and one that
- * jumps away leaves no positions of the longer ring with the shorter mapping. */
-static void grow(struct tg_agent_thread *thread)
-{
-    struct tg_agent_ring_header *former = thread->header;
-    uint64_t former_size = thread->mask + 1, size = granted_bytes(thread);
-    long mapped = -1;
-    if (may_map())
-        mapped = tg_raw_call(SYS_mremap, (long)former, 0, (long)(TG_AGENT_RING_DATA_OFFSET + size),
-                             MREMAP_MAYMOVE, 0, 0);
-    if (mapped < 0 && mapped > -4096) {
-        __atomic_store_n(&former->stays, 1, __ATOMIC_RELEASE); /* so that the recorder does not count on it */
-        return;
-    }
-    struct tg_agent_ring_header *header = (struct tg_agent_ring_header *)mapped; // NOLINT: an address
-    uint64_t from = (thread->written / size + 1) * size + former_size;
-    thread->header = header;
-    tg_agent_signal_fence();
-    header->growths[header->n_growths] =
-        (struct tg_agent_growth){.until = thread->written, .from = from, .data_bytes = size};
-    private_part(header)->touched = from;
-    private_part(header)->touch_end = from + size;
-    __atomic_store_n(&header->n_growths, header->n_growths + 1, __ATOMIC_RELEASE);
-    __atomic_store_n(&header->head, from, __ATOMIC_RELEASE);
-    adopt(thread, header);
-    tg_agent_signal_fence();
-    (void)tg_raw_call(SYS_munmap, (long)former, (long)(TG_AGENT_RING_DATA_OFFSET + former_size), 0, 0, 0, 0);
-}
-
-/* The ring, which is empty, becomes so long that it is memory for certain. */
-static void shrink(struct tg_agent_thread *thread)
-{
-    struct tg_agent_ring_header *header = thread->header;
-    uint64_t from = (thread->written | thread->mask) + 1, size = private_part(header)->real_bytes;
-    header->growths[header->n_growths] =
-        (struct tg_agent_growth){.until = thread->written, .from = from, .data_bytes = size};
-    private_part(header)->touched = private_part(header)->touch_end = from;
-    __atomic_store_n(&header->n_growths, header->n_growths + 1, __ATOMIC_RELEASE);
-    __atomic_store_n(&header->head, from, __ATOMIC_RELEASE);
-    adopt(thread, header);
-}
-
 static void wait_for_recorder(struct tg_agent_thread *thread, uint64_t seen_tail)
 {
     struct tg_agent_ring_header *header = thread->header;
@@ -280,70 +116,11 @@ static void wait_for_recorder(struct tg_agent_thread *thread, uint64_t seen_tail
     const struct timespec timeout = {.tv_nsec = WAIT_NS};
     tg_agent_ask_for_attention();
     __atomic_store_n(&header->waiting, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&header->tail, __ATOMIC_SEQ_CST) != seen_tail || can_grow(thread))
+    if (__atomic_load_n(&header->tail, __ATOMIC_SEQ_CST) != seen_tail || tg_ring_can_grow(thread))
         return;
     long result = tg_raw_call(SYS_futex, (long)&header->waiting, FUTEX_WAIT, 1, (long)&timeout, 0, 0);
     if (result == -ETIMEDOUT && tg_agent_directory_is_abandoned())
         __atomic_store_n(&rings.abandoned, true, __ATOMIC_RELAXED);
-}
-
-/* Places from WRITTEN's up to those of END, a position in the same lap, become memory. Returns 0 or -errno. */
-static long populate(const struct tg_agent_thread *thread, uint64_t end)
-{
-    enum { TRIES = 3 };
-    uintptr_t from = (uintptr_t)thread->data + (thread->written & thread->mask),
-              to = from + (end - thread->written);
-    long result = -EAGAIN;
-    from &= ~(uintptr_t)(PAGE_BYTES - 1);
-    to = (to + PAGE_BYTES - 1) & ~(uintptr_t)(PAGE_BYTES - 1);
-    for (int i = 0; i < TRIES && (result == -EAGAIN || result == -EINTR); i++)
-        result = tg_raw_call(SYS_madvise, (long)from, (long)(to - from), POPULATE_WRITE, 0, 0, 0);
-    return result;
-}
-
-static void note_touched(struct tg_agent_thread *thread)
-{
-    struct private_part *part = private_part(thread->header);
-    part->touched = thread->limit;
-    while (thread->header->n_growths == 0 && part->real_bytes * 2 <= part->touched)
-        part->real_bytes *= 2;
-}
-
-/* Up to here the ring is memory for certain, though perhaps not this process's yet. */
-static uint64_t certain_end(const struct tg_agent_thread *thread)
-{
-    const struct private_part *part = private_part(thread->header);
-    if (thread->header->n_growths > 0 || part->real_bytes <= part->touched)
-        return part->touched;
-    return part->real_bytes > thread->mask ? thread->limit
-                                           : part->real_bytes; /* all of it is, or its beginning */
-}
-
-/* What a ring has beyond its first 64 KiB, and what it has grown by, is memory only when it is asked for, by so many pages at once
- * that `limit` shows: a page fault for each would cost more than the records that fit into it, and end the program where the file
- * system is full. False: there is no memory. (For older kernels, which cannot be asked, it has been memory from the start.) */
-static bool touch(struct tg_agent_thread *thread, uint64_t n_bytes)
-{
-    const struct private_part *part = private_part(thread->header);
-    long result = -EPERM;
-    if (thread->limit <= part->touched || part->touched >= part->touch_end)
-        return true;
-    if (!tg_agent.no_calls) {
-        uint64_t bytes = thread->written - (part->touch_end - (thread->mask + 1));
-        bytes = bytes < MIN_TOUCHED ? MIN_TOUCHED : bytes > MAX_TOUCHED ? MAX_TOUCHED : bytes;
-        bytes = bytes < n_bytes ? n_bytes : bytes;
-        if (thread->limit - thread->written > bytes)
-            thread->limit = thread->written + bytes;
-        result = populate(thread, thread->limit);
-    }
-    if (result == 0 || result == -EINVAL) {
-        note_touched(thread);
-        return true;
-    }
-    uint64_t end = certain_end(thread);
-    if (thread->limit > end)
-        thread->limit = end;
-    return thread->limit >= thread->written + n_bytes;
 }
 
 /* Has the recorder look soon where half of the ring is used, or an eighth of one that nobody has let grow yet; and not at each
@@ -351,7 +128,7 @@ static bool touch(struct tg_agent_thread *thread, uint64_t n_bytes)
 static void ask_in_time(const struct tg_agent_thread *thread, uint64_t used)
 {
     uint64_t size = thread->mask + 1;
-    struct private_part *part = private_part(thread->header);
+    struct tg_ring_private *part = tg_ring_private(thread->header);
     bool is_young =
         thread->written < size && __atomic_load_n(&thread->header->granted_bytes, __ATOMIC_RELAXED) == 0;
     if (used <= (is_young ? size / 8 : size / 2) || thread->written - part->asked < size / 8)
@@ -364,15 +141,15 @@ static void ask_in_time(const struct tg_agent_thread *thread, uint64_t used)
 static bool find_room(struct tg_agent_thread *thread, uint64_t n_bytes)
 {
     for (;;) {
-        const struct lap lap = last_lap(thread->header);
+        const struct tg_ring_lap lap = tg_ring_last_lap(thread->header);
         uint64_t size = lap.data_bytes;
         uint64_t tail = __atomic_load_n(&thread->header->tail, __ATOMIC_ACQUIRE);
         uint64_t read = tail < lap.from ? lap.before : tail;
         uint64_t used = thread->written - read;
         if (used > size) /* the recorder's word is nonsense */
             return false;
-        if (used + n_bytes > size / 2 && can_grow(thread)) {
-            grow(thread);
+        if (used + n_bytes > size / 2 && tg_ring_can_grow(thread)) {
+            tg_ring_grow(thread);
             continue;
         }
         if (size - used >= n_bytes) {
@@ -381,14 +158,14 @@ static bool find_room(struct tg_agent_thread *thread, uint64_t n_bytes)
             thread->limit = read + size < end ? read + size : end;
             if (half < thread->limit && half - thread->written >= n_bytes)
                 thread->limit = half;
-            if (touch(thread, n_bytes)) {
+            if (tg_ring_touch(thread, n_bytes)) {
                 ask_in_time(thread, used);
                 return true;
             }
             thread->limit = 0;
             __atomic_store_n(&thread->header->stays, 1, __ATOMIC_RELEASE);
             if (tail == thread->written) {
-                shrink(thread);
+                tg_ring_shrink(thread);
                 continue;
             }
         }
@@ -470,9 +247,8 @@ static void drop_nested(struct tg_agent_thread *thread)
 
 static void forget_rings(void)
 {
-    rings.idle = NULL;
+    tg_idle_rings_forget();
     rings.abandoned = false;
-    __atomic_clear(&rings.idle_lock, __ATOMIC_RELEASE);
 }
 
 static bool enter_process(void)
@@ -525,7 +301,7 @@ static bool enter_thread(struct tg_agent_thread *thread)
         return false;
     }
     /* a thread without a ring would also have to ask for its id */
-    struct tg_agent_ring_header *header = tg_agent.no_calls ? NULL : take_idle();
+    struct tg_agent_ring_header *header = tg_agent.no_calls ? NULL : tg_idle_rings_take();
     if (header == NULL)
         header = make_ring();
     if (header == NULL)
@@ -535,7 +311,7 @@ static bool enter_thread(struct tg_agent_thread *thread)
         slow.nested_used = 0;
     }
     slow.is_told = false;
-    adopt(thread, header);
+    tg_ring_adopt(thread, header);
     thread->generation = *tg_agent.generation;
     if (rings.has_key && !slow.is_late)
         pthread_setspecific(rings.key, header);
@@ -544,7 +320,7 @@ static bool enter_thread(struct tg_agent_thread *thread)
 
 static const uint64_t *nested_at(const struct tg_agent_thread *thread, uint64_t at)
 {
-    return (const uint64_t *)(const void *)(private_part(thread->header)->nested + at);
+    return (const uint64_t *)(const void *)(tg_ring_private(thread->header)->nested + at);
 }
 
 /* Puts the records that handlers left behind into the ring, with their times. A handler may add one at any time. */
@@ -580,7 +356,7 @@ static void let_go(struct tg_agent_thread *thread)
     thread->busy = NULL;
     tg_agent_signal_fence();
     if (is_own)
-        put_idle(header);
+        tg_idle_rings_put(header);
 }
 
 static void end_thread(void *unused)
@@ -607,7 +383,7 @@ void *tg_agent_room(void)
 {
     const struct tg_agent_thread *thread = &tg_agent_thread;
     bool has_ring = thread->header != NULL && thread->generation == *tg_agent.generation;
-    return has_ring ? private_part(thread->header)->room : NULL;
+    return has_ring ? tg_ring_private(thread->header)->room : NULL;
 }
 
 bool tg_agent_take_ring(void)
@@ -628,18 +404,11 @@ bool tg_agent_take_ring(void)
 void tg_agent_fill_ring(void)
 {
     struct tg_agent_thread *thread = &tg_agent_thread;
-    if (thread->busy != NULL || thread->header == NULL || thread->generation != *tg_agent.generation ||
-        thread->header->n_growths > 0)
+    if (thread->busy != NULL || thread->header == NULL || thread->generation != *tg_agent.generation)
         return;
     thread->busy = __builtin_frame_address(0);
     tg_agent_signal_fence();
-    struct private_part *part = private_part(thread->header);
-    if (part->touched < part->touch_end &&
-        tg_raw_call(SYS_madvise, (long)thread->data, (long)(thread->mask + 1), POPULATE_WRITE, 0, 0, 0) ==
-            0) {
-        part->touched = part->touch_end;
-        part->real_bytes = thread->mask + 1;
-    }
+    tg_ring_fill(thread);
     tg_agent_signal_fence();
     thread->busy = NULL;
 }
@@ -740,18 +509,18 @@ uint64_t *tg_agent_begin_nested(unsigned kind, size_t n_words, const void *frame
         slow.nested = false;
         if (thread->header != NULL &&
             thread->generation == *tg_agent.generation) /* the ring may have been growing */
-            adopt(thread, thread->header);
+            tg_ring_adopt(thread, thread->header);
         thread->busy = frame;
         return tg_agent_begin_slowly(kind, n_words);
     }
     if (slow.nested || slow.ended || thread->header == NULL || thread->generation != *tg_agent.generation ||
-        slow.nested_used + n_words * 8 > NESTED_BYTES) { /* or it is a handler within a handler */
+        slow.nested_used + n_words * 8 > TG_RING_NESTED_BYTES) { /* or it is a handler within a handler */
         drop_nested(thread);
         return NULL;
     }
     slow.outer = *thread;
     slow.nested = true;
-    struct private_part *part = private_part(thread->header);
+    struct tg_ring_private *part = tg_ring_private(thread->header);
     thread->data = part->nested;
     thread->mask = UINT64_MAX;
     thread->written = slow.nested_used;

@@ -2,21 +2,7 @@
 #ifndef TG_RECORDER_AGENT_RING_H
 #define TG_RECORDER_AGENT_RING_H
 
-#include "recorder/agent/process.h"
-
-/* State of a thread; ring.c's own but for `place`. */
-struct tg_agent_thread {
-    unsigned char *data;       /* the ring's */
-    uint64_t mask;             /* data bytes - 1 */
-    uint64_t written;          /* position behind what was written */
-    uint64_t limit;            /* up to here a record may be written without another look; 0: look */
-    uint64_t generation;       /* generation of the process that the ring belongs to */
-    uint64_t place;            /* bits of a record's second word that say where OpenMP says the thread is */
-    const void *volatile busy; /* the frame that is writing a record */
-    struct tg_agent_ring_header *header;
-};
-extern __thread struct tg_agent_thread tg_agent_thread TG_AGENT_SHARED(tg_agent_thread)
-    __attribute__((tls_model("initial-exec")));
+#include "recorder/agent/thread_state.h"
 
 /* OpenMP: from here on this thread is number THREAD_NUM of TEAM. */
 static inline void tg_agent_set_place(uint64_t team, uint64_t thread_num)
@@ -39,21 +25,14 @@ uint64_t *tg_agent_begin_nested(unsigned kind, size_t n_words, const void *frame
 uint64_t *tg_agent_begin_slowly(unsigned kind, size_t n_words) TG_AGENT_SHARED(tg_agent_begin_slowly);
 void tg_agent_commit_slowly(void) TG_AGENT_SHARED(tg_agent_commit_slowly);
 
-/* Keeps the compiler from moving memory accesses across: a signal handler sees them in this order. */
-static inline void tg_agent_signal_fence(void)
-{
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-}
-
 /* Prepares for thread ends; once, from the constructor (pthread keys made early need no memory later). */
 void tg_agent_rings_prepare(void);
 
 /* Called by each thread that has a ring, before it has none any more, for what it has not recorded yet; NULL: nothing. */
 extern void (*tg_agent_at_thread_end)(void);
 
-/* Room of the calling thread for what it has not recorded yet, as thread-local storage is scarce; NULL: it has no ring. What a
- * thread that has ended left there may be in it. */
-enum { TG_AGENT_ROOM_BYTES = 384 };
+/* Room of the calling thread for what it has not recorded yet, as thread-local storage is scarce; NULL: it has no ring. It has
+ * TG_AGENT_ROOM_BYTES; what a thread that has ended left there may be in it. */
 void *tg_agent_room(void);
 
 /* Gives the calling thread its ring, if it has none yet. False: it can have none. */
