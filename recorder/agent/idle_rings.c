@@ -1,6 +1,7 @@
 #include "recorder/agent/idle_rings.h"
 
 #include "recorder/agent/ring_private.h"
+#include "recorder/agent/ring_size.h"
 
 #include <stdbool.h>
 
@@ -27,27 +28,58 @@ static void unlock_idle(void)
     __atomic_clear(&idle.lock, __ATOMIC_RELEASE);
 }
 
-struct tg_agent_ring_header *tg_idle_rings_take(void)
+static uint64_t check_of(const struct tg_idle_ring *ring)
+{
+    return ((uintptr_t)ring->next ^ ring->data_bytes << 1 ^ ring->written << 2 ^ 1) *
+           UINT64_C(0xff51afd7ed558ccd);
+}
+
+static bool is_whole(struct tg_agent_ring_header *header)
+{
+    const struct tg_idle_ring *ring = &tg_ring_private(header)->idle;
+    return ring->check == check_of(ring);
+}
+
+static struct tg_agent_ring_header *take_first(void)
 {
     if (__atomic_load_n(&idle.first, __ATOMIC_RELAXED) == NULL || !lock_idle())
         return NULL;
-    struct tg_agent_ring_header *header = __atomic_load_n(&idle.first, __ATOMIC_ACQUIRE);
-    while (header != NULL && !__atomic_compare_exchange_n(&idle.first, &header, tg_ring_private(header)->next,
-                                                          true, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
-        continue; /* another one was put before it */
+    struct tg_agent_ring_header *header = __atomic_load_n(&idle.first, __ATOMIC_ACQUIRE), *next;
+    do
+        next = header != NULL && is_whole(header) ? tg_ring_private(header)->idle.next : NULL;
+    while (header != NULL &&
+           !__atomic_compare_exchange_n(&idle.first, &header, next, true, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_ACQUIRE)); /* another one was put before it */
     unlock_idle();
     return header;
 }
 
-/* Without the lock, so that none is ever nobody's. */
-void tg_idle_rings_put(struct tg_agent_ring_header *header)
+bool tg_idle_rings_take(struct tg_agent_thread *thread)
 {
+    struct tg_agent_ring_header *header = take_first();
+    if (header == NULL || !is_whole(header))
+        return false;
+    const struct tg_idle_ring ring = tg_ring_private(header)->idle;
+    struct tg_ring_lap lap;
+    if (!tg_ring_last_lap(header, &lap) || lap.data_bytes != ring.data_bytes)
+        return false;
+    tg_ring_adopt(thread, header, ring.data_bytes, ring.written);
+    return true;
+}
+
+/* Without the lock, so that none is ever nobody's. */
+void tg_idle_rings_put(const struct tg_agent_thread *thread)
+{
+    struct tg_agent_ring_header *header = thread->header;
+    struct tg_idle_ring *ring = &tg_ring_private(header)->idle;
     __atomic_store_n(&header->state, TG_AGENT_RING_IDLE, __ATOMIC_RELEASE);
-    struct tg_agent_ring_header *next = __atomic_load_n(&idle.first, __ATOMIC_RELAXED);
+    ring->data_bytes = thread->mask + 1;
+    ring->written = thread->written;
+    ring->next = __atomic_load_n(&idle.first, __ATOMIC_RELAXED);
     do
-        tg_ring_private(header)->next = next;
-    while (
-        !__atomic_compare_exchange_n(&idle.first, &next, header, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+        ring->check = check_of(ring);
+    while (!__atomic_compare_exchange_n(&idle.first, &ring->next, header, true, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED));
 }
 
 void tg_idle_rings_forget(void)

@@ -6,7 +6,10 @@
 static bool is_free(const struct tg_agent_thread *thread, const struct tg_agent_repeat *repeat)
 {
     const struct tg_agent_ring_header *header = thread->header;
-    uint64_t grown = header->n_growths > 0 ? header->growths[header->n_growths - 1].from : 0;
+    uint32_t n = __atomic_load_n(&header->n_growths, __ATOMIC_RELAXED);
+    if (n > TG_AGENT_RING_GROWTHS) /* overwritten */
+        return false;
+    uint64_t grown = n > 0 ? header->growths[n - 1].from : 0;
     uint64_t used = repeat->used > grown ? repeat->used : grown;
     /* `used` is further than `written` where a handler jumped away from the record that named REPEAT */
     return repeat->name == 0 || thread->written > used + thread->mask + 1;

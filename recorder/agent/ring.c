@@ -67,15 +67,14 @@ void tg_agent_ask_for_attention(void)
     (void)tg_raw_call(SYS_futex, (long)attention, FUTEX_WAKE, 1, 0, 0, 0);
 }
 
-static struct tg_agent_ring_header *make_ring(void)
+static bool make_ring(struct tg_agent_thread *thread)
 {
-    if (tg_agent.no_calls)
-        return NULL;
     int pid = getpid();
     uint64_t data_bytes = tg_agent.control->ring_bytes, real_bytes;
-    struct tg_agent_ring_header *header = tg_agent_directory_make_ring(pid, data_bytes, &real_bytes);
+    struct tg_agent_ring_header *header =
+        tg_ring_is_size(data_bytes) ? tg_agent_directory_make_ring(pid, data_bytes, &real_bytes) : NULL;
     if (header == NULL)
-        return NULL;
+        return false;
     const unsigned char *random = (const unsigned char *)getauxval(AT_RANDOM); // NOLINT: an address
     static const unsigned char none[16];
     header->protocol = TG_AGENT_PROTOCOL;
@@ -88,7 +87,8 @@ static struct tg_agent_ring_header *make_ring(void)
     __atomic_store_n(&header->magic, TG_AGENT_RING_MAGIC, __ATOMIC_RELEASE);
     __atomic_fetch_add(&tg_agent.control->rings_made, 1, __ATOMIC_RELEASE);
     tg_agent_ask_for_attention();
-    return header;
+    tg_ring_adopt(thread, header, data_bytes, 0);
+    return true;
 }
 
 /* ---- room */
@@ -141,7 +141,9 @@ static void ask_in_time(const struct tg_agent_thread *thread, uint64_t used)
 static bool find_room(struct tg_agent_thread *thread, uint64_t n_bytes)
 {
     for (;;) {
-        const struct tg_ring_lap lap = tg_ring_last_lap(thread->header);
+        struct tg_ring_lap lap;
+        if (!tg_ring_own_lap(thread, &lap)) /* the program has overwritten it */
+            return false;
         uint64_t size = lap.data_bytes;
         uint64_t tail = __atomic_load_n(&thread->header->tail, __ATOMIC_ACQUIRE);
         uint64_t read = tail < lap.from ? lap.before : tail;
@@ -164,10 +166,8 @@ static bool find_room(struct tg_agent_thread *thread, uint64_t n_bytes)
             }
             thread->limit = 0;
             __atomic_store_n(&thread->header->stays, 1, __ATOMIC_RELEASE);
-            if (tail == thread->written) {
-                tg_ring_shrink(thread);
+            if (tail == thread->written && tg_ring_shrink(thread))
                 continue;
-            }
         }
         if ((tg_agent.flags & TG_AGENT_LOSSY) != 0 || __atomic_load_n(&rings.abandoned, __ATOMIC_RELAXED) ||
             __atomic_load_n(&tg_agent.control->over, __ATOMIC_RELAXED) != 0)
@@ -301,20 +301,17 @@ static bool enter_thread(struct tg_agent_thread *thread)
         return false;
     }
     /* a thread without a ring would also have to ask for its id */
-    struct tg_agent_ring_header *header = tg_agent.no_calls ? NULL : tg_idle_rings_take();
-    if (header == NULL)
-        header = make_ring();
-    if (header == NULL)
+    bool had_ring = thread->header != NULL;
+    if (tg_agent.no_calls || (!tg_idle_rings_take(thread) && !make_ring(thread)))
         return false;
-    if (thread->header != NULL) { /* the ring of the process that this one was forked from */
+    if (had_ring) { /* of the process that this one was forked from */
         slow.dropped = 0;
         slow.nested_used = 0;
     }
     slow.is_told = false;
-    tg_ring_adopt(thread, header);
     thread->generation = *tg_agent.generation;
     if (rings.has_key && !slow.is_late)
-        pthread_setspecific(rings.key, header);
+        pthread_setspecific(rings.key, thread->header);
     return tell_thread(thread);
 }
 
@@ -329,8 +326,11 @@ static void flush_nested(struct tg_agent_thread *thread)
     uint64_t at = 0, all;
     do {
         while (at < __atomic_load_n(&slow.nested_used, __ATOMIC_RELAXED)) {
-            uint64_t bytes = (nested_at(thread, at)[1] >> TG_AGENT_WORDS_SHIFT & 0xfff) * 8;
-            if (make_room(thread, bytes)) { /* the ring may be mapped elsewhere now */
+            uint64_t bytes = (nested_at(thread, at)[1] >> TG_AGENT_WORDS_SHIFT & 0xfff) * 8,
+                     rest = __atomic_load_n(&slow.nested_used, __ATOMIC_RELAXED) - at;
+            bool is_whole = bytes >= 16 && bytes <= rest; /* else the program has overwritten it */
+            bytes = is_whole ? bytes : rest;
+            if (is_whole && make_room(thread, bytes)) { /* the ring may be mapped elsewhere now */
                 memcpy(thread->data + (thread->written & thread->mask), nested_at(thread, at), bytes);
                 thread->written += bytes;
                 __atomic_store_n(&thread->header->head, thread->written, __ATOMIC_RELEASE);
@@ -347,8 +347,8 @@ static void flush_nested(struct tg_agent_thread *thread)
 /* The thread's ring, which tells itself what it lost, is the next one's. Handlers may record from here on. */
 static void let_go(struct tg_agent_thread *thread)
 {
-    struct tg_agent_ring_header *header = thread->header;
-    bool is_own = header != NULL && thread->generation == *tg_agent.generation;
+    const struct tg_agent_thread left = *thread;
+    bool is_own = left.header != NULL && left.generation == *tg_agent.generation;
     slow.dropped = 0;
     thread->limit = 0;
     thread->header = NULL;
@@ -356,7 +356,7 @@ static void let_go(struct tg_agent_thread *thread)
     thread->busy = NULL;
     tg_agent_signal_fence();
     if (is_own)
-        tg_idle_rings_put(header);
+        tg_idle_rings_put(&left);
 }
 
 static void end_thread(void *unused)
@@ -509,7 +509,7 @@ uint64_t *tg_agent_begin_nested(unsigned kind, size_t n_words, const void *frame
         slow.nested = false;
         if (thread->header != NULL &&
             thread->generation == *tg_agent.generation) /* the ring may have been growing */
-            tg_ring_adopt(thread, thread->header);
+            tg_ring_go_on(thread);
         thread->busy = frame;
         return tg_agent_begin_slowly(kind, n_words);
     }

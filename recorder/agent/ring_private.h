@@ -7,10 +7,14 @@
 /* Room for records that handlers made while a record was being written. */
 enum { TG_RING_NESTED_BYTES = 1536 };
 
-/* In the header page of a ring, where only this process looks. */
+/* In the header page of a ring, where only this process looks; a program that writes where it should not may have written there, too. */
 struct tg_ring_private {
-    struct tg_agent_ring_header *next;
-    uint64_t unused;
+    /* Of an idle ring: what its last thread knew of it. CHECK goes with the other three, which are not to be used without. */
+    struct tg_idle_ring {
+        struct tg_agent_ring_header *next;
+        uint64_t data_bytes, written;
+        uint64_t check;
+    } idle;
     /* The mapping's places are memory of this process up to position TOUCHED, and all of them from TOUCH_END on. */
     uint64_t touched, touch_end;
     uint64_t real_bytes; /* a power of two: the first so many of the data are memory for certain */

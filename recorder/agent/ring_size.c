@@ -16,26 +16,57 @@ enum {
     POPULATE_WRITE = 23,           /* MADV_POPULATE_WRITE, since Linux 5.14 */
 };
 
-struct tg_ring_lap tg_ring_last_lap(const struct tg_agent_ring_header *header)
+bool tg_ring_is_size(uint64_t bytes)
 {
-    uint32_t n = header->n_growths;
-    if (n == 0)
-        return (struct tg_ring_lap){.data_bytes = header->data_bytes};
-    const struct tg_agent_growth *growth = &header->growths[n - 1];
-    uint64_t place = growth->from & (growth->data_bytes - 1);
-    return (struct tg_ring_lap){
-        .from = growth->from, .data_bytes = growth->data_bytes, .before = growth->from - place};
+    return bytes >= TG_AGENT_RING_MIN_BYTES && bytes <= TG_AGENT_RING_MAX_BYTES && (bytes & (bytes - 1)) == 0;
 }
 
-void tg_ring_adopt(struct tg_agent_thread *thread, struct tg_agent_ring_header *header)
+bool tg_ring_last_lap(const struct tg_agent_ring_header *header, struct tg_ring_lap *lap)
 {
-    const struct tg_ring_lap lap = tg_ring_last_lap(header);
+    uint32_t n = __atomic_load_n(&header->n_growths, __ATOMIC_RELAXED);
+    *lap = (struct tg_ring_lap){.data_bytes = header->data_bytes};
+    if (n > TG_AGENT_RING_GROWTHS)
+        return false;
+    if (n > 0) {
+        const struct tg_agent_growth growth = header->growths[n - 1];
+        uint64_t place = growth.from & (growth.data_bytes - 1);
+        *lap = (struct tg_ring_lap){
+            .from = growth.from, .data_bytes = growth.data_bytes, .before = growth.from - place};
+    }
+    return tg_ring_is_size(lap->data_bytes);
+}
+
+bool tg_ring_own_lap(const struct tg_agent_thread *thread, struct tg_ring_lap *lap)
+{
+    return tg_ring_last_lap(thread->header, lap) && lap->data_bytes == thread->mask + 1 &&
+           lap->from <= thread->written;
+}
+
+void tg_ring_adopt(struct tg_agent_thread *thread, struct tg_agent_ring_header *header, uint64_t data_bytes,
+                   uint64_t written)
+{
     thread->header = header;
+    tg_agent_signal_fence();
+    /* before `data`, by which tg_ring_go_on tells whether the ring is as long as it is to be */
+    thread->mask = data_bytes - 1;
+    tg_agent_signal_fence();
     thread->data = (unsigned char *)header + TG_AGENT_RING_DATA_OFFSET;
-    thread->mask = lap.data_bytes - 1;
-    thread->written = header->head > lap.from ? header->head : lap.from;
+    thread->written = written;
     thread->limit = 0;
     __atomic_store_n(&header->state, TG_AGENT_RING_OPEN, __ATOMIC_RELEASE);
+}
+
+void tg_ring_go_on(struct tg_agent_thread *thread)
+{
+    struct tg_agent_ring_header *header = thread->header;
+    struct tg_ring_lap lap;
+    uint64_t head = header->head, former_bytes = thread->mask + 1;
+    bool is_longer = thread->data != (unsigned char *)header + TG_AGENT_RING_DATA_OFFSET;
+    thread->limit = 0;
+    if (!tg_ring_last_lap(header, &lap) || (lap.data_bytes > former_bytes && !is_longer) ||
+        (head > lap.from && head > thread->written))
+        return; /* overwritten: as it is, and no room will be found in it */
+    tg_ring_adopt(thread, header, lap.data_bytes, head > lap.from ? head : lap.from);
 }
 
 /* How long the ring may be; as long as it is where it cannot grow. */
@@ -66,8 +97,9 @@ void tg_ring_grow(struct tg_agent_thread *thread)
 {
     struct tg_agent_ring_header *former = thread->header;
     uint64_t former_size = thread->mask + 1, size = granted_bytes(thread);
+    uint32_t n = former->n_growths;
     long mapped = -1;
-    if (may_map())
+    if (n < TG_AGENT_RING_GROWTHS && may_map())
         mapped = tg_raw_call(SYS_mremap, (long)former, 0, (long)(TG_AGENT_RING_DATA_OFFSET + size),
                              MREMAP_MAYMOVE, 0, 0);
     if (mapped < 0 && mapped > -4096) {
@@ -78,27 +110,30 @@ void tg_ring_grow(struct tg_agent_thread *thread)
     uint64_t from = (thread->written / size + 1) * size + former_size;
     thread->header = header;
     tg_agent_signal_fence();
-    header->growths[header->n_growths] =
-        (struct tg_agent_growth){.until = thread->written, .from = from, .data_bytes = size};
+    header->growths[n] = (struct tg_agent_growth){.until = thread->written, .from = from, .data_bytes = size};
     tg_ring_private(header)->touched = from;
     tg_ring_private(header)->touch_end = from + size;
-    __atomic_store_n(&header->n_growths, header->n_growths + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&header->n_growths, n + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&header->head, from, __ATOMIC_RELEASE);
-    tg_ring_adopt(thread, header);
+    tg_ring_adopt(thread, header, size, from);
     tg_agent_signal_fence();
     (void)tg_raw_call(SYS_munmap, (long)former, (long)(TG_AGENT_RING_DATA_OFFSET + former_size), 0, 0, 0, 0);
 }
 
-void tg_ring_shrink(struct tg_agent_thread *thread)
+bool tg_ring_shrink(struct tg_agent_thread *thread)
 {
     struct tg_agent_ring_header *header = thread->header;
-    uint64_t from = (thread->written | thread->mask) + 1, size = tg_ring_private(header)->real_bytes;
-    header->growths[header->n_growths] =
-        (struct tg_agent_growth){.until = thread->written, .from = from, .data_bytes = size};
-    tg_ring_private(header)->touched = tg_ring_private(header)->touch_end = from;
-    __atomic_store_n(&header->n_growths, header->n_growths + 1, __ATOMIC_RELEASE);
+    struct tg_ring_private *part = tg_ring_private(header);
+    uint32_t n = header->n_growths;
+    uint64_t from = (thread->written | thread->mask) + 1, size = part->real_bytes;
+    if (n >= TG_AGENT_RING_GROWTHS || !tg_ring_is_size(size) || size > thread->mask + 1)
+        return false;
+    header->growths[n] = (struct tg_agent_growth){.until = thread->written, .from = from, .data_bytes = size};
+    part->touched = part->touch_end = from;
+    __atomic_store_n(&header->n_growths, n + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&header->head, from, __ATOMIC_RELEASE);
-    tg_ring_adopt(thread, header);
+    tg_ring_adopt(thread, header, size, from);
+    return true;
 }
 
 /* Places from WRITTEN's up to those of END, a position in the same lap, become memory. Returns 0 or -errno. */
@@ -119,7 +154,7 @@ static void note_touched(struct tg_agent_thread *thread)
 {
     struct tg_ring_private *part = tg_ring_private(thread->header);
     part->touched = thread->limit;
-    while (thread->header->n_growths == 0 && part->real_bytes * 2 <= part->touched)
+    while (thread->header->n_growths == 0 && part->real_bytes > 0 && part->real_bytes * 2 <= part->touched)
         part->real_bytes *= 2;
 }
 

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -185,6 +186,60 @@ static void threads_hand_their_rings_on(void **state)
         n_rings = i == 0 ? agent_recorder.n_rings : n_rings;
     }
     assert_int_equal(agent_recorder.n_rings, n_rings);
+}
+
+/* ---- a program that writes where it should not */
+
+struct spoiler {
+    size_t from, to; /* of the ring's header page */
+    unsigned char *header;
+    unsigned char before[TG_AGENT_RING_HEADER_BYTES];
+};
+
+static void spoil(const struct spoiler *spoiler)
+{
+    memset(spoiler->header + spoiler->from, 0x55, spoiler->to - spoiler->from);
+}
+
+static void *spoil_own_ring(void *argument)
+{
+    struct spoiler *spoiler = argument;
+    tg_agent_record2(TG_RECORD_OMP_SECTION, 1, 1);
+    spoiler->header = (unsigned char *)tg_agent_thread.header;
+    memcpy(spoiler->before, spoiler->header, sizeof spoiler->before);
+    spoil(spoiler);
+    for (uint64_t i = 0; i < 3 * TG_AGENT_RING_MIN_BYTES / 32; i++)
+        tg_agent_record2(TG_RECORD_OMP_SECTION, i, i);
+    return NULL;
+}
+
+static void what_the_program_writes_over_a_ring_is_no_place_in_memory(void **state)
+{
+    (void)state;
+    static struct spoiler spoilers[] = {
+        {.from = offsetof(struct tg_agent_ring_header, n_growths), .to = TG_AGENT_RING_PRIVATE_OFFSET},
+        {.from = offsetof(struct tg_agent_ring_header, data_bytes), .to = TG_AGENT_RING_PRIVATE_OFFSET},
+        {.from = TG_AGENT_RING_PRIVATE_OFFSET, .to = TG_AGENT_RING_HEADER_BYTES},
+        {.from = 0, .to = TG_AGENT_RING_HEADER_BYTES},
+    };
+    agent_recorder_skip_all();
+    tg_agent.flags |= TG_AGENT_LOSSY; /* nobody reads meanwhile */
+    for (size_t i = 0; i < sizeof spoilers / sizeof spoilers[0]; i++) {
+        struct spoiler *spoiler = &spoilers[i];
+        pthread_t thread;
+        int tid = 0;
+        assert_int_equal(pthread_create(&thread, NULL, spoil_own_ring, spoiler), 0);
+        pthread_join(thread, NULL);
+        spoil(spoiler); /* the next thread does not take it over */
+        assert_int_equal(pthread_create(&thread, NULL, record_and_end, &tid), 0);
+        pthread_join(thread, NULL);
+        memcpy(spoiler->header, spoiler->before,
+               sizeof spoiler->before); /* for the recorder of these tests */
+        struct agent_ring *ring = agent_recorder_ring_of(tid);
+        assert_ptr_not_equal(ring->header, spoiler->header);
+        agent_recorder_skip_all();
+    }
+    tg_agent.flags &= ~(uint32_t)TG_AGENT_LOSSY;
 }
 
 static pthread_key_t last_key;
@@ -782,6 +837,7 @@ static int run(void)
         cmocka_unit_test(a_handler_may_take_the_clock_away),
         cmocka_unit_test(repeats_outlive_the_growth_of_their_ring),
         cmocka_unit_test(a_recorder_is_not_asked_to_look_at_each_step),
+        cmocka_unit_test(what_the_program_writes_over_a_ring_is_no_place_in_memory),
         cmocka_unit_test(a_ring_that_is_memory_is_one_without_calls_too),
     };
     return cmocka_run_group_tests(tests, open_with_ring, agent_recorder_remove);
