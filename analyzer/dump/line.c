@@ -42,10 +42,3 @@ void tg_dump_line_hex(struct tg_dump_line *line, uint64_t value)
     char written[TG_DUMP_DIGITS];
     tg_dump_line_put(line, written, (size_t)(tg_dump_put_hex(written, value) - written));
 }
-
-void tg_dump_line_pad(struct tg_dump_line *line, size_t start, size_t width)
-{
-    size_t used = line->size - start;
-    if (used < width)
-        memset(take(line, width - used), ' ', width - used);
-}

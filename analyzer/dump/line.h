@@ -169,7 +169,4 @@ void tg_dump_line_signed(struct tg_dump_line *line, int64_t value);
 /* "0x1f" */
 void tg_dump_line_hex(struct tg_dump_line *line, uint64_t value);
 
-/* Spaces until WIDTH characters stand behind START (a size of the line, which was not flushed since). */
-void tg_dump_line_pad(struct tg_dump_line *line, size_t start, size_t width);
-
 #endif

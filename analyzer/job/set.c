@@ -94,12 +94,6 @@ bool tg_job_set_is_empty(const struct tg_job_set *set)
     return true;
 }
 
-bool tg_job_set_equal(const struct tg_job_set *set, const struct tg_job_set *other)
-{
-    return set->n_slots == other->n_slots &&
-           (set->n_slots == 0 || memcmp(set->bits, other->bits, words_of(set) * sizeof *set->bits) == 0);
-}
-
 void tg_job_set_count(const struct tg_job_set *set, const struct tg_job_view *view, size_t *n_processes,
                       size_t *n_threads)
 {

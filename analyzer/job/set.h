@@ -27,7 +27,6 @@ void tg_job_set_subtract(struct tg_job_set *set, const struct tg_job_set *other)
 void tg_job_set_intersect(struct tg_job_set *set, const struct tg_job_set *other);
 
 bool tg_job_set_is_empty(const struct tg_job_set *set);
-bool tg_job_set_equal(const struct tg_job_set *set, const struct tg_job_set *other);
 
 /* How many processes have anything in it, and how many threads are. */
 void tg_job_set_count(const struct tg_job_set *set, const struct tg_job_view *view, size_t *n_processes,

@@ -58,7 +58,7 @@ static struct {
 
 /* The recorder looks into all rings that it knows at its leisure; one that is new or rather full cannot
  * wait. */
-void tg_agent_ask_for_attention(void)
+static void ask_for_attention(void)
 {
     uint32_t *attention = &tg_agent.control->attention;
     __atomic_fetch_add(attention, 1, __ATOMIC_RELEASE);
@@ -86,7 +86,7 @@ static bool make_ring(struct tg_agent_thread *thread)
     tg_ring_private(header)->touch_end = data_bytes;
     __atomic_store_n(&header->magic, TG_AGENT_RING_MAGIC, __ATOMIC_RELEASE);
     __atomic_fetch_add(&tg_agent.control->rings_made, 1, __ATOMIC_RELEASE);
-    tg_agent_ask_for_attention();
+    ask_for_attention();
     tg_ring_adopt(thread, header, data_bytes, 0);
     return true;
 }
@@ -114,7 +114,7 @@ static void wait_for_recorder(struct tg_agent_thread *thread, uint64_t seen_tail
     }
 
     const struct timespec timeout = {.tv_nsec = WAIT_NS};
-    tg_agent_ask_for_attention();
+    ask_for_attention();
     __atomic_store_n(&header->waiting, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&header->tail, __ATOMIC_SEQ_CST) != seen_tail || tg_ring_can_grow(thread))
         return;
@@ -134,7 +134,7 @@ static void ask_in_time(const struct tg_agent_thread *thread, uint64_t used)
     if (used <= (is_young ? size / 8 : size / 2) || thread->written - part->asked < size / 8)
         return;
     part->asked = thread->written;
-    tg_agent_ask_for_attention();
+    ask_for_attention();
 }
 
 /* Makes N_BYTES at `written` free in one piece up to the end of the data; false: they are to be dropped. */

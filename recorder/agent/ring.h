@@ -41,9 +41,6 @@ bool tg_agent_take_ring(void);
 /* Makes all of the calling thread's ring memory, as far as there is some: later it cannot be asked for. */
 void tg_agent_fill_ring(void);
 
-/* Has the recorder look at the rings, and at what waits at gates. */
-void tg_agent_ask_for_attention(void);
-
 /* While UNRECORDED, what the calling thread does is the agent's own, and not recorded. Precondition: the caller has
  * blocked all signals; what a handler does is the program's. */
 void tg_agent_set_unrecorded(bool unrecorded);

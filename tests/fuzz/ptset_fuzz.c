@@ -52,6 +52,16 @@ static struct tg_ptset *again(const struct tg_ptset *set)
     return copy;
 }
 
+/* Takes the members of SET out of OTHER. */
+static bool are_equal(const struct tg_job_view *view, const struct tg_job_set *set, struct tg_job_set *other)
+{
+    size_t n_processes, n_threads, n_others, n_other_threads;
+    tg_job_set_count(set, view, &n_processes, &n_threads);
+    tg_job_set_count(other, view, &n_others, &n_other_threads);
+    tg_job_set_subtract(other, set);
+    return n_processes == n_others && n_threads == n_other_threads && tg_job_set_is_empty(other);
+}
+
 static void check_members(const struct tg_ptset *set, const struct tg_ptset *other, size_t size)
 {
     static const struct tg_ptset_defaults defaults = {.width = TG_WIDTH_PROCESS, .group = TG_GROUP_CONTROL};
@@ -62,7 +72,7 @@ static void check_members(const struct tg_ptset *set, const struct tg_ptset *oth
     struct tg_error *second = tg_ptset_members(other, view, &defaults, &same, &place);
     assert((error == NULL) == (second == NULL) && position <= size);
     if (error == NULL) {
-        assert(tg_job_set_equal(&members, &same));
+        assert(are_equal(view, &members, &same));
         FILE *null = fopen("/dev/null", "w");
         assert(null != NULL && tg_job_list_print(view, &members, null) == NULL);
         fclose(null);
