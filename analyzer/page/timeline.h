@@ -41,6 +41,7 @@ struct tg_timeline_message {
     uint64_t sent_ns, received_ns;
 };
 
+/* Without a row. OPTIONS are copied. Only error: NO_MEMORY. */
 struct tg_error *tg_timeline_create(const struct tg_timeline_options *options, struct tg_timeline **timeline);
 void tg_timeline_destroy(struct tg_timeline *timeline); /* NULL is accepted */
 
@@ -67,6 +68,7 @@ void tg_timeline_drop_marks(struct tg_timeline *timeline);
 /* What the stretches and the states at marks take. */
 size_t tg_timeline_bytes(const struct tg_timeline *timeline);
 
+/* Rows, by indices from 0 on, in the order in which their threads came; a row stays where it is until the next event is fed. */
 size_t tg_timeline_count(const struct tg_timeline *timeline);
 const struct tg_timeline_row *tg_timeline_at(const struct tg_timeline *timeline, size_t i);
 uint64_t tg_timeline_start_ns(const struct tg_timeline *timeline);

@@ -5,6 +5,8 @@
 #include "recorder/engine/engine_internal.h"
 #include "recorder/engine/tracee.h"
 
+/* Each calls the callback of its name (struct tg_observer, which says what it may do) of all observers that have one. On the
+ * tracer's thread. */
 void tg_observers_process_started(struct tg_tracee *tracee, struct tg_process *parent);
 void tg_observers_launching(struct tg_engine *engine, pid_t pid);
 void tg_observers_program_loaded(struct tg_tracee *tracee, bool attached);
