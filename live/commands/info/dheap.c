@@ -1,17 +1,15 @@
 /* `dheap`: the heap at the moment that the console is at, read from its trace. */
-#include "analyzer/heap/changes.h"
 #include "analyzer/heap/fault_words.h"
 #include "analyzer/heap/format.h"
-#include "analyzer/heap/reading.h"
-#include "analyzer/heap/words.h"
 #include "analyzer/output/output_file.h"
 #include "analyzer/output/quantity.h"
 #include "format/base/array.h"
 #include "format/base/printable.h"
 #include "live/commands/info/address_history.h"
 #include "live/commands/info/commands.h"
-#include "live/commands/info/heap_guards.h"
-#include "live/commands/info/heap_wish.h"
+#include "live/commands/info/dheap_call.h"
+#include "live/commands/info/dheap_compare.h"
+#include "live/commands/info/dheap_history.h"
 #include "live/commands/inspect/pointer_value.h"
 #include "live/console/options.h"
 
@@ -20,31 +18,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct arguments {
-    bool status, info, leaks, stats, guard, paint, hoard, red_zones, tag_alloc, event_filter, check_interior,
-        check_guards, all, force;
-    const char *compare, *export_path, *address, *address_end;
-    struct tg_heap_wish wish;
-    enum tg_heap_by by;
-    enum tg_heap_cost cost;
-    int64_t format; /* of -export */
-};
-
 static const char *const by_words[] = {"stack", "library", "rank", "size", NULL};
 static const char *const cost_words[] = {"peak", "live", "bytes", "calls", "temporary", NULL};
 static const char *const format_words[] = {"massif", "pprof", "collapsed", "svg", NULL};
 
 static const char *const switch_words[] = {"on", "off", NULL};
 
-#define FLAG(name, member) TG_OPTION_FLAG(name, struct arguments, member)
+#define FLAG(name, member) TG_OPTION_FLAG(name, struct tg_dheap_arguments, member)
 #define SWITCH(name, member)                                                                                 \
     {                                                                                                        \
-        name, TG_OPTION_CHOICE, TG_OPTION_IN(struct arguments, member),                                      \
+        name, TG_OPTION_CHOICE, TG_OPTION_IN(struct tg_dheap_arguments, member),                             \
             .value = TG_HEAP_SWITCH_ON, .words = switch_words, .takes = "on or off"                          \
     }
 #define NOTIFY(name, member, to)                                                                             \
     {                                                                                                        \
-        name, TG_OPTION_SET, TG_OPTION_IN(struct arguments, member), .value = to                             \
+        name, TG_OPTION_SET, TG_OPTION_IN(struct tg_dheap_arguments, member), .value = to                    \
     }
 
 static const struct tg_console_option options[] = {
@@ -65,122 +53,24 @@ static const struct tg_console_option options[] = {
     SWITCH("-set", wish.set),
     SWITCH("-set_alloc", wish.set_alloc),
     SWITCH("-set_dealloc", wish.set_dealloc),
-    {"-set_max_kb", TG_OPTION_NUMBER, TG_OPTION_IN(struct arguments, wish.max_kb), .lowest = 1,
+    {"-set_max_kb", TG_OPTION_NUMBER, TG_OPTION_IN(struct tg_dheap_arguments, wish.max_kb), .lowest = 1,
      .highest = 1 << 30},
     NOTIFY("-notify_dealloc", wish.notify_dealloc, TG_HEAP_SWITCH_ON),
     NOTIFY("-nonotify_dealloc", wish.notify_dealloc, TG_HEAP_SWITCH_OFF),
     NOTIFY("-notify_realloc", wish.notify_realloc, TG_HEAP_SWITCH_ON),
     NOTIFY("-nonotify_realloc", wish.notify_realloc, TG_HEAP_SWITCH_OFF),
-    {"-compare", TG_OPTION_WORD, TG_OPTION_IN(struct arguments, compare),
+    {"-compare", TG_OPTION_WORD, TG_OPTION_IN(struct tg_dheap_arguments, compare),
      .takes = "a moment: seconds from the start"},
-    {"-export", TG_OPTION_WORD, TG_OPTION_IN(struct arguments, export_path), .takes = "a file name"},
-    {"-format", TG_OPTION_CHOICE, TG_OPTION_IN(struct arguments, format), .words = format_words,
+    {"-export", TG_OPTION_WORD, TG_OPTION_IN(struct tg_dheap_arguments, export_path), .takes = "a file name"},
+    {"-format", TG_OPTION_CHOICE, TG_OPTION_IN(struct tg_dheap_arguments, format), .words = format_words,
      .takes = "massif, pprof, collapsed or svg"},
-    {"-by", TG_OPTION_CHOICE, TG_OPTION_IN(struct arguments, by), .words = by_words,
+    {"-by", TG_OPTION_CHOICE, TG_OPTION_IN(struct tg_dheap_arguments, by), .words = by_words,
      .takes = "stack, library, rank or size"},
-    {"-sort", TG_OPTION_CHOICE, TG_OPTION_IN(struct arguments, cost), .words = cost_words,
+    {"-sort", TG_OPTION_CHOICE, TG_OPTION_IN(struct tg_dheap_arguments, cost), .words = cost_words,
      .takes = "peak, live, bytes, calls or temporary"},
-    {"ADDRESS", TG_OPTION_WORD, TG_OPTION_IN(struct arguments, address), .takes = "an address"},
-    {"END", TG_OPTION_WORD, TG_OPTION_IN(struct arguments, address_end), .takes = "an address"},
+    {"ADDRESS", TG_OPTION_WORD, TG_OPTION_IN(struct tg_dheap_arguments, address), .takes = "an address"},
+    {"END", TG_OPTION_WORD, TG_OPTION_IN(struct tg_dheap_arguments, address_end), .takes = "an address"},
     {0}};
-
-/* What one call of the command works with. */
-struct call {
-    struct tg_console *console;
-    const struct arguments *arguments;
-    struct tg_heap_reading reading;
-    struct tg_selection selection; /* the processes in focus */
-    struct tg_heap_profile profile;
-    struct tg_heap_path_names names;
-    struct tg_heap_guards *guards; /* NULL: they were not checked */
-    bool is_over;                  /* a live job has no process any more that a focus could have */
-    FILE *out;
-};
-
-static bool in_focus(const struct call *call, size_t process)
-{
-    return call->is_over || tg_focus_has(&call->console->focus, process);
-}
-
-/* ---- the history of an address */
-
-static void write_who(const struct call *call, size_t process)
-{
-    tg_heap_words_process(call->out, tg_process_model_at(call->reading.processes, process));
-}
-
-/* Where BLOCK was freed, 0 not known: events of free have no stack, but errors name it. */
-static uint32_t freed_path_of(const struct call *call, size_t process, uint64_t block)
-{
-    const struct tg_heap_model *heap = call->reading.heap;
-    for (size_t i = tg_heap_model_fault_count(heap); i-- > 0;) {
-        const struct tg_heap_fault *fault = tg_heap_model_fault_at(heap, i);
-        if (fault->process == process && fault->is.block == block && fault->freed_path != 0)
-            return fault->freed_path;
-    }
-    return 0;
-}
-
-static void write_place(const struct call *call, uint32_t path)
-{
-    char place[400];
-    if (path != 0)
-        fprintf(call->out, " in %s",
-                tg_heap_path_place(&call->names,
-                                   tg_heap_call_paths_at(tg_heap_model_paths(call->reading.heap), path),
-                                   place, sizeof place));
-}
-
-static void write_use(const struct call *call, const struct tg_address_history *history,
-                      const struct tg_address_use *use)
-{
-    char moment[TG_QUANTITY_SIZE];
-    const struct tg_heap_process *process = tg_heap_model_find(call->reading.heap, use->process);
-    write_who(call, use->process);
-    fprintf(call->out, ": 0x%" PRIx64 " is %s", history->address,
-            use->is_freed                            ? "dangling: it was in"
-            : history->address == use->block.address ? "the start of"
-                                                     : "in");
-    fprintf(call->out, " the block 0x%" PRIx64 " of %" PRIu64 " bytes", use->block.address,
-            use->block.size_bytes);
-    if (history->address != use->block.address)
-        fprintf(call->out, ", at offset %" PRIu64, history->address - use->block.address);
-    fprintf(call->out, "\n  allocated at %s s by thread %" PRId32,
-            tg_quantity_moment(use->block.time_ns, call->reading.start_ns, 6, moment), use->block.tid);
-    write_place(call,
-                process != NULL ? tg_heap_model_path_of(call->reading.heap, use->process, use->stack) : 0);
-    if (use->is_freed) {
-        fprintf(call->out, "\n  freed at %s s by thread %" PRId32,
-                tg_quantity_moment(use->freed_ns, call->reading.start_ns, 6, moment), use->freed_tid);
-        write_place(call, freed_path_of(call, use->process, use->block.address));
-    }
-    fputc('\n', call->out);
-}
-
-/* Of each process that is in focus, or is not, its latest block; at most MOST. Returns how many there are. */
-static size_t write_uses(const struct call *call, const struct tg_address_history *history, bool are_in_focus,
-                         size_t most)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < history->count; i++)
-        if (in_focus(call, history->uses[i].process) == are_in_focus && count++ < most)
-            write_use(call, history, &history->uses[i]);
-    return count;
-}
-
-static void write_history(const struct call *call, const struct tg_address_history *history)
-{
-    enum { MOST_OTHERS = 8 };
-    if (write_uses(call, history, true, SIZE_MAX) > 0)
-        return;
-    size_t others = write_uses(call, history, false, 0);
-    fprintf(call->out, "0x%" PRIx64 " is not in a heap block that the trace knows, and never was%s\n",
-            history->address, others > 0 ? ", of the processes in focus; of others:" : "");
-    (void)write_uses(call, history, false, MOST_OTHERS);
-    if (others > MOST_OTHERS)
-        fprintf(call->out, "and in %zu more processes; `dfocus a dheap -info 0x%" PRIx64 "` shows all\n",
-                others - MOST_OTHERS, history->address);
-}
 
 /* A job that runs, and not a trace of one. */
 static bool is_live(const struct tg_console *console)
@@ -213,13 +103,13 @@ static bool is_over(const struct tg_console *console)
 
 /* ---- what it says */
 
-static void write_process(const struct call *call, const struct tg_heap_process *process)
+static void write_process(const struct tg_dheap_call *call, const struct tg_heap_process *process)
 {
     FILE *out = call->out;
     char bytes[TG_QUANTITY_SIZE], moment[TG_QUANTITY_SIZE];
     struct tg_heap_use use = tg_heap_model_use(call->reading.heap, process, &process->use);
     const char *mode = tg_event_value_name(TG_EVENT_HEAP_START, "mode", process->mode);
-    write_who(call, process->process);
+    tg_dheap_write_process(call, process->process);
     fprintf(out, ": %s",
             process->is_started || process->is_late ? (mode != NULL ? mode : "unknown") : "unknown");
     if (process->sample_bytes > 0)
@@ -245,7 +135,7 @@ static void write_process(const struct call *call, const struct tg_heap_process 
     fputc('\n', out);
 }
 
-static enum tg_heap_part part_of(const struct arguments *arguments)
+static enum tg_heap_part part_of(const struct tg_dheap_arguments *arguments)
 {
     return arguments->guard          ? TG_HEAP_PART_GUARD
            : arguments->paint        ? TG_HEAP_PART_PAINT
@@ -256,11 +146,11 @@ static enum tg_heap_part part_of(const struct arguments *arguments)
                                      : TG_HEAP_PART_NONE;
 }
 
-static void write_setting(const struct call *call, const struct tg_heap_process *process)
+static void write_setting(const struct tg_dheap_call *call, const struct tg_heap_process *process)
 {
-    const struct arguments *arguments = call->arguments;
+    const struct tg_dheap_arguments *arguments = call->arguments;
     char bytes[TG_QUANTITY_SIZE];
-    write_who(call, process->process);
+    tg_dheap_write_process(call, process->process);
     fputs(": ", call->out);
     if (tg_heap_wish_is_off(call->console, part_of(arguments)))
         fputs("off\n", call->out);
@@ -284,13 +174,14 @@ static void write_setting(const struct call *call, const struct tg_heap_process 
 }
 
 /* The processes in focus, one by one. */
-static void each_process(const struct call *call,
-                         void (*write)(const struct call *call, const struct tg_heap_process *process))
+static void each_process(const struct tg_dheap_call *call,
+                         void (*write)(const struct tg_dheap_call *call,
+                                       const struct tg_heap_process *process))
 {
     size_t shown = 0;
     for (size_t i = 0; i < tg_heap_model_count(call->reading.heap); i++) {
         const struct tg_heap_process *process = tg_heap_model_at(call->reading.heap, i);
-        if (!in_focus(call, process->process))
+        if (!tg_dheap_has(call, process->process))
             continue;
         write(call, process);
         shown++;
@@ -302,7 +193,7 @@ static void each_process(const struct call *call,
 }
 
 /* The kinds of errors, or the one that was asked for, with how often each came. */
-static void write_events(const struct call *call)
+static void write_events(const struct tg_dheap_call *call)
 {
     const char *wanted = call->arguments->address;
     const struct tg_heap_model *heap = call->reading.heap;
@@ -315,7 +206,7 @@ static void write_events(const struct call *call)
             continue;
         for (size_t i = 0; i < tg_heap_model_fault_count(heap); i++) {
             const struct tg_heap_fault *fault = tg_heap_model_fault_at(heap, i);
-            if (fault->is.error == kind && in_focus(call, fault->process))
+            if (fault->is.error == kind && tg_dheap_has(call, fault->process))
                 times += fault->count;
         }
         fprintf(call->out, "%-30s %s%s\n", name, times == 0 ? "-" : tg_quantity_count(times, count),
@@ -323,21 +214,21 @@ static void write_events(const struct call *call)
     }
 }
 
-static bool is_searched(const struct call *call)
+static bool is_searched(const struct tg_dheap_call *call)
 {
     for (size_t i = 0; i < tg_heap_model_count(call->reading.heap); i++) {
         const struct tg_heap_process *process = tg_heap_model_at(call->reading.heap, i);
-        if (in_focus(call, process->process) && process->scan.time_ns != 0)
+        if (tg_dheap_has(call, process->process) && process->scan.time_ns != 0)
             return true;
     }
     return false;
 }
 
-static void write_scan(const struct call *call, const struct tg_heap_process *process)
+static void write_scan(const struct tg_dheap_call *call, const struct tg_heap_process *process)
 {
     const struct tg_event_heap_leak_scan *is = &process->scan.is;
     char bytes[TG_QUANTITY_SIZE], blocks[TG_QUANTITY_SIZE], live[TG_QUANTITY_SIZE], moment[TG_QUANTITY_SIZE];
-    write_who(call, process->process);
+    tg_dheap_write_process(call, process->process);
     if (process->scan.time_ns == 0) {
         fputs(": not searched for leaks\n", call->out);
         return;
@@ -354,7 +245,7 @@ static void write_scan(const struct call *call, const struct tg_heap_process *pr
     fputc('\n', call->out);
 }
 
-static struct tg_error *write_leaks(const struct call *call, const struct tg_heap_drawing *drawing)
+static struct tg_error *write_leaks(const struct tg_dheap_call *call, const struct tg_heap_drawing *drawing)
 {
     if (is_searched(call))
         each_process(call, write_scan);
@@ -364,7 +255,7 @@ static struct tg_error *write_leaks(const struct call *call, const struct tg_hea
     return tg_heap_write_table(drawing, call->out);
 }
 
-static struct tg_error *export(const struct call *call, const struct tg_heap_drawing *drawing)
+static struct tg_error *export(const struct tg_dheap_call *call, const struct tg_heap_drawing *drawing)
 {
     const char *path = call->arguments->export_path;
     struct tg_output *output = NULL;
@@ -383,74 +274,17 @@ static struct tg_error *export(const struct call *call, const struct tg_heap_dra
     return error;
 }
 
-/* ---- two moments */
-
-enum { MAX_CHANGES = 20 }; /* without -all */
-
-static void write_changes(const struct call *call, const struct tg_heap_changes *changes, uint64_t then_ns)
-{
-    char moment[TG_QUANTITY_SIZE], bytes[TG_QUANTITY_SIZE];
-    size_t shown = call->arguments->all || changes->count < MAX_CHANGES ? changes->count : MAX_CHANGES;
-    fprintf(call->out, "Live blocks, compared with %s s:\n",
-            tg_quantity_moment(then_ns, call->reading.start_ns, 6, moment));
-    for (size_t i = 0; i < shown; i++) {
-        const struct tg_heap_change *change = &changes->items[i];
-        uint64_t size = change->bytes < 0 ? 0 - (uint64_t)change->bytes : (uint64_t)change->bytes;
-        fprintf(call->out, "  %c%s, %+" PRId64 " block%s, from %s\n", change->bytes < 0 ? '-' : '+',
-                tg_quantity_bytes(size, bytes), change->blocks,
-                change->blocks == 1 || change->blocks == -1 ? "" : "s", change->place);
-    }
-    if (shown < changes->count)
-        fprintf(call->out, "  and %zu smaller ones (dheap -compare %s -all)\n", changes->count - shown,
-                call->arguments->compare);
-    if (shown == 0)
-        fputs("  no difference\n", call->out);
-}
-
-static struct tg_error *compare(const struct call *call)
-{
-    const struct tg_source *source = call->console->source;
-    struct tg_selection then = {.has_to = true};
-    struct tg_heap_reading reading = {0};
-    struct tg_heap_profile profile = {0};
-    struct tg_heap_changes changes = {0};
-    struct tg_error *error =
-        tg_error_prefix(tg_selection_parse_time(call->arguments->compare, &then.to_ns), "dheap -compare");
-    char *path = tg_source_trace_file(source);
-    const struct tg_heap_reading_request request = {
-        .path = path, .services = call->console->options.services, .selection = &then, .keeps_blocks = true};
-    if (error == NULL)
-        error = path == NULL ? tg_error_no_memory() : tg_heap_reading_make(&request, &reading);
-    free(path);
-    if (error == NULL)
-        error = tg_heap_profile_make(reading.heap, reading.processes, &call->selection, TG_HEAP_BY_STACK,
-                                     TG_HEAP_COST_LIVE, &profile);
-    if (error == NULL)
-        error = tg_heap_changes_add(&changes, &call->profile, &call->reading, 1);
-    if (error == NULL)
-        error = tg_heap_changes_add(&changes, &profile, &reading, -1);
-    if (error == NULL) {
-        tg_heap_changes_finish(&changes);
-        write_changes(call, &changes, then.to_ns);
-    }
-    tg_heap_changes_deinit(&changes);
-    tg_heap_profile_deinit(&profile);
-    if (reading.heap != NULL)
-        tg_heap_reading_deinit(&reading);
-    return error;
-}
-
 /* ---- all */
 
 /* The processes in focus, unless that is all. */
-static struct tg_error *select_focus(struct call *call)
+static struct tg_error *select_focus(struct tg_dheap_call *call)
 {
     const struct tg_process_model *processes = call->reading.processes;
     struct tg_selection *selection = &call->selection;
     size_t left_out = 0;
     for (size_t i = 0; i < tg_process_model_count(processes); i++) {
         int64_t pid = tg_process_model_at(processes, i)->pid;
-        if (!in_focus(call, i))
+        if (!tg_dheap_has(call, i))
             left_out++;
         else if (TG_ARRAY_APPEND_EXACT(selection->pids, selection->n_pids,
                                        (struct tg_number_range){pid, pid}) != NULL)
@@ -461,14 +295,14 @@ static struct tg_error *select_focus(struct call *call)
     return NULL;
 }
 
-static bool is_setting(const struct arguments *arguments)
+static bool is_setting(const struct tg_dheap_arguments *arguments)
 {
     return arguments->guard || arguments->paint || arguments->hoard || arguments->red_zones;
 }
 
-static struct tg_error *answer(struct call *call, struct tg_address_history *history)
+static struct tg_error *answer(struct tg_dheap_call *call, struct tg_address_history *history)
 {
-    const struct arguments *arguments = call->arguments;
+    const struct tg_dheap_arguments *arguments = call->arguments;
     bool wants_live = arguments->leaks || arguments->compare != NULL;
     struct tg_error *error =
         tg_heap_profile_make(call->reading.heap, call->reading.processes, &call->selection,
@@ -484,9 +318,9 @@ static struct tg_error *answer(struct call *call, struct tg_address_history *his
                                             .shows_interior = arguments->leaks && !arguments->check_interior,
                                             .rows = wants_live ? 20 : 0};
     if (arguments->info && arguments->address != NULL)
-        write_history(call, history);
+        tg_dheap_write_history(call, history);
     else if (arguments->compare != NULL)
-        return compare(call);
+        return tg_dheap_compare(call);
     else if (arguments->export_path != NULL)
         return export(call, &drawing);
     else if (arguments->leaks)
@@ -505,7 +339,7 @@ static struct tg_error *answer(struct call *call, struct tg_address_history *his
 }
 
 /* Which switches belong to which part. */
-static struct tg_error *check_wish(const struct arguments *arguments)
+static struct tg_error *check_wish(const struct tg_dheap_arguments *arguments)
 {
     const struct tg_heap_wish *wish = &arguments->wish;
     bool has_set = wish->set != TG_HEAP_SWITCH_NONE;
@@ -525,7 +359,7 @@ static struct tg_error *check_wish(const struct arguments *arguments)
 }
 
 /* One answer is given: of two questions one would be left out. */
-static struct tg_error *check_questions(const struct arguments *arguments)
+static struct tg_error *check_questions(const struct tg_dheap_arguments *arguments)
 {
     const struct {
         bool is_asked;
@@ -550,7 +384,7 @@ static struct tg_error *check_questions(const struct arguments *arguments)
     return NULL;
 }
 
-static struct tg_error *check(const struct tg_console *console, const struct arguments *arguments)
+static struct tg_error *check(const struct tg_console *console, const struct tg_dheap_arguments *arguments)
 {
     uint64_t kind;
     if (console->source->trace_path == NULL)
@@ -601,7 +435,7 @@ static struct tg_error *search_leaks(struct tg_console *console, FILE *out)
 }
 
 /* The words behind -event_filter and -tag_alloc, and what is changed by all. */
-static struct tg_error *change(struct tg_console *console, struct arguments *arguments, FILE *out)
+static struct tg_error *change(struct tg_console *console, struct tg_dheap_arguments *arguments, FILE *out)
 {
     struct tg_heap_wish *wish = &arguments->wish;
     struct tg_error *error = NULL;
@@ -628,7 +462,7 @@ static struct tg_error *change(struct tg_console *console, struct arguments *arg
 
 static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
-    struct arguments arguments = {0};
+    struct tg_dheap_arguments arguments = {0};
     struct tg_address_history history = {0};
     struct tg_error *error = tg_console_take_options(&tg_console_dheap, argc, argv, &arguments, NULL);
     if (error == NULL)
@@ -658,11 +492,11 @@ static struct tg_error *run(struct tg_console *console, int argc, Tcl_Obj *const
         .keeps_blocks = true,
         .take = arguments.address != NULL ? tg_address_history_take : NULL,
         .context = &history};
-    struct call call = {.console = console,
-                        .arguments = &arguments,
-                        .guards = guards,
-                        .is_over = is_over(console),
-                        .out = out};
+    struct tg_dheap_call call = {.console = console,
+                                 .arguments = &arguments,
+                                 .guards = guards,
+                                 .is_over = is_over(console),
+                                 .out = out};
     if (error == NULL && console->source->number == 0)
         error = tg_error_create(TG_ERROR_NOT_FOUND, "there is no heap before the first event");
     if (error == NULL)
