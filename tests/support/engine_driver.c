@@ -32,7 +32,13 @@ enum { MAX_BREAKPOINTS = 1024, MAX_PIDS = 16, MAX_FOLLOWED = 4096 };
 
 struct driver {
     FILE *output;
+    bool kill_on_exit;
     struct tg_engine *engine;
+    struct tg_observer observer;
+    struct tg_image_cache *images;
+    struct tg_ptrace_use *use;
+    struct tg_agent_files files;
+    struct tg_agent_injector *injector; /* NULL: no agent is wanted */
     uint64_t offsets[MAX_BREAKPOINTS];
     enum tg_breakpoint_use uses[MAX_BREAKPOINTS];
     size_t n_offsets;
@@ -285,105 +291,126 @@ static int pass_on(int status)
     return WEXITSTATUS(status);
 }
 
-int main(int argc, char **argv)
+static void read_arguments(struct driver *driver, int argc, char **argv)
 {
-    struct driver driver = {.output = stderr, .rounds = 1};
-    bool kill_on_exit = false;
     int option;
     while ((option = getopt(argc, argv, "+a:c:d:o:b:kn:p:r:")) != -1) {
         switch (option) {
         case 'a':
-            driver.libraries = optarg;
+            driver->libraries = optarg;
             break;
         case 'c':
-            driver.meddles = true;
-            driver.seed = (unsigned)strtoul(optarg, NULL, 10);
+            driver->meddles = true;
+            driver->seed = (unsigned)strtoul(optarg, NULL, 10);
             break;
         case 'd':
-            driver.rings = optarg;
+            driver->rings = optarg;
             break;
         case 'o':
-            driver.output = fopen(optarg, "we");
+            driver->output = fopen(optarg, "we");
             break;
         case 'b':
-            add_breakpoint(&driver, optarg);
+            add_breakpoint(driver, optarg);
             break;
         case 'k':
-            kill_on_exit = true;
+            driver->kill_on_exit = true;
             break;
         case 'p':
-            if (driver.n_pids < MAX_PIDS)
-                driver.pids[driver.n_pids++] = atoi(optarg);
+            if (driver->n_pids < MAX_PIDS)
+                driver->pids[driver->n_pids++] = atoi(optarg);
             break;
         case 'r':
-            driver.rounds = strtoul(optarg, NULL, 10);
+            driver->rounds = strtoul(optarg, NULL, 10);
             break;
         case 'n':
-            driver.hits_a_round = strtoul(optarg, NULL, 10);
+            driver->hits_a_round = strtoul(optarg, NULL, 10);
             break;
         default:
             usage();
         }
     }
-    if (driver.output == NULL || (optind == argc) == (driver.n_pids == 0) ||
-        (driver.libraries == NULL) != (driver.rings == NULL))
+    if (driver->output == NULL || (optind == argc) == (driver->n_pids == 0) ||
+        (driver->libraries == NULL) != (driver->rings == NULL))
         usage();
-    setvbuf(driver.output, NULL, _IOLBF, 0);
-    struct tg_engine_options options = {
-        .sink = {.context = &driver, .add = print_event}, .serve = serve, .kill_on_exit = kill_on_exit};
-    struct tg_error *error = tg_engine_create(&options, &driver.engine);
+    setvbuf(driver->output, NULL, _IOLBF, 0);
+}
+
+/* The engine, and who observes it beside the driver. */
+static struct tg_error *create_parts(struct driver *driver)
+{
+    const struct tg_engine_options options = {.sink = {.context = driver, .add = print_event},
+                                              .serve = serve,
+                                              .kill_on_exit = driver->kill_on_exit};
+    struct tg_error *error = tg_engine_create(&options, &driver->engine);
     if (error != NULL)
-        return fail(error);
-    engine_to_stop = driver.engine;
+        return error;
+    engine_to_stop = driver->engine;
     signal(SIGUSR2, stop_engine);
-    const struct tg_observer observer = {.name = "driver",
-                                         .context = &driver,
-                                         .program_loaded = plant_all,
-                                         .process_started = follow,
-                                         .process_ended = forget,
-                                         .halted = count_halt};
-    struct tg_image_cache *images = NULL;
-    struct tg_ptrace_use *use = NULL;
-    error = tg_engine_add_observer(driver.engine, &observer, NULL);
+    driver->observer = (struct tg_observer){.name = "driver",
+                                            .context = driver,
+                                            .program_loaded = plant_all,
+                                            .process_started = follow,
+                                            .process_ended = forget,
+                                            .halted = count_halt};
+    error = tg_engine_add_observer(driver->engine, &driver->observer, NULL);
     if (error == NULL)
-        error = tg_image_cache_create(0, &images);
+        error = tg_image_cache_create(0, &driver->images);
     if (error == NULL)
-        error = tg_ptrace_use_create(driver.engine, images, &use);
-    struct tg_agent_files files = {0};
-    struct tg_agent_injector *injector = NULL;
-    if (error == NULL && driver.libraries != NULL)
-        error = tg_agent_files_find_in(driver.libraries, &files);
-    const struct tg_agent_injector_options agent = {
-        .files = &files, .directory = driver.rings, .directory_fd = -1, .audit = true, .images = images};
-    if (error == NULL && driver.libraries != NULL)
-        error = tg_agent_injector_create(driver.engine, &agent, &injector);
+        error = tg_ptrace_use_create(driver->engine, driver->images, &driver->use);
+    if (error != NULL || driver->libraries == NULL)
+        return error;
+    error = tg_agent_files_find_in(driver->libraries, &driver->files);
+    const struct tg_agent_injector_options agent = {.files = &driver->files,
+                                                    .directory = driver->rings,
+                                                    .directory_fd = -1,
+                                                    .audit = true,
+                                                    .images = driver->images};
+    return error != NULL ? error : tg_agent_injector_create(driver->engine, &agent, &driver->injector);
+}
+
+static struct tg_error *run_command(struct driver *driver, char **command, int *status)
+{
+    struct tg_error *error = tg_engine_launch(driver->engine, command, NULL);
+    if (error == NULL && driver->meddles)
+        driver->meddles = pthread_create(&driver->meddler, NULL, meddle_on, driver) == 0;
+    if (error == NULL)
+        error = tg_engine_run(driver->engine, status);
+    if (driver->meddles) {
+        atomic_store(&driver->meddler_ends, true);
+        pthread_join(driver->meddler, NULL);
+        fprintf(driver->output, "kept %" PRIu64 " stepped %" PRIu64 "\n", driver->halts, driver->steps);
+    }
+    return error;
+}
+
+static struct tg_error *run_attached(struct driver *driver, int *status)
+{
+    struct tg_error *error = NULL;
+    driver->stop_at_start = driver->rounds > 1 && driver->hits_a_round == 0;
+    for (unsigned long i = 0; i < driver->rounds && error == NULL; i++) {
+        driver->round_hits = 0;
+        error = attach_all(driver);
+        if (error == NULL)
+            error = tg_engine_run(driver->engine, status);
+    }
+    return error;
+}
+
+int main(int argc, char **argv)
+{
+    struct driver driver = {.output = stderr, .rounds = 1};
+    int status = 0;
+    read_arguments(&driver, argc, argv);
+    struct tg_error *error = create_parts(&driver);
     if (error != NULL)
         return fail(error);
-    int status = 0;
-    if (driver.n_pids == 0) {
-        error = tg_engine_launch(driver.engine, argv + optind, NULL);
-        if (error == NULL && driver.meddles)
-            driver.meddles = pthread_create(&driver.meddler, NULL, meddle_on, &driver) == 0;
-        if (error == NULL)
-            error = tg_engine_run(driver.engine, &status);
-        if (driver.meddles) {
-            atomic_store(&driver.meddler_ends, true);
-            pthread_join(driver.meddler, NULL);
-            fprintf(driver.output, "kept %" PRIu64 " stepped %" PRIu64 "\n", driver.halts, driver.steps);
-        }
-    }
-    driver.stop_at_start = driver.rounds > 1 && driver.hits_a_round == 0;
-    for (unsigned long i = 0; i < driver.rounds && driver.n_pids > 0 && error == NULL; i++) {
-        driver.round_hits = 0;
-        error = attach_all(&driver);
-        if (error == NULL)
-            error = tg_engine_run(driver.engine, &status);
-    }
+    error =
+        driver.n_pids == 0 ? run_command(&driver, argv + optind, &status) : run_attached(&driver, &status);
     tg_engine_destroy(driver.engine);
-    tg_ptrace_use_destroy(use);
-    tg_agent_injector_destroy(injector);
-    tg_agent_files_deinit(&files);
-    tg_image_cache_destroy(images);
+    tg_ptrace_use_destroy(driver.use);
+    tg_agent_injector_destroy(driver.injector);
+    tg_agent_files_deinit(&driver.files);
+    tg_image_cache_destroy(driver.images);
     fprintf(driver.output, "hits %" PRIu64 "\n", driver.hits);
     if (driver.output != stderr)
         fclose(driver.output);
