@@ -1,5 +1,5 @@
-/* Slices and flows of the trace event format: zones of OpenMP, calls of MPI, messages. A trace has millions of them, so their lines
- * are put together here, and not by the JSON writer; what is said of names is kept as text. */
+/* Slices and flows of the trace event format: zones of OpenMP, calls of MPI, messages. A trace has millions of them, so their
+ * lines are put together here, and not by the JSON writer; what is said of names is kept as text. */
 #ifndef TG_ANALYZER_DUMP_SLICES_H
 #define TG_ANALYZER_DUMP_SLICES_H
 

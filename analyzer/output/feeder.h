@@ -15,9 +15,9 @@ typedef struct tg_error *tg_feeder_take(void *model, const struct tg_event *even
 struct tg_error *tg_feeder_create(tg_feeder_take *take, void *model, struct tg_feeder **feeder);
 void tg_feeder_destroy(struct tg_feeder *feeder); /* NULL is accepted */
 
-/* Has the model take COUNT events, each of its process of PROCESSES, after those before them, now or later. Lists are copied; strings
- * must stay until the feeder has settled. The thread starts when there is enough to do for it; where none can be started, everything is done
- * at once. Errors of the model may come only when the feeder settles; it takes no other events then. */
+/* Has the model take COUNT events, each of its process of PROCESSES, after those before them, now or later. Lists are copied;
+ * strings must stay until the feeder has settled. The thread starts when there is enough to do for it; where none can be started,
+ * everything is done at once. Errors of the model may come only when the feeder settles; it takes no other events then. */
 struct tg_error *tg_feeder_feed(struct tg_feeder *feeder, const struct tg_event *events,
                                 const size_t *processes, size_t count);
 

@@ -17,8 +17,8 @@ static bool is_inside(const struct tg_event_heap_error *error)
     return error->offset >= 0 && (uint64_t)error->offset < error->size_bytes;
 }
 
-/* What no allocator can give: a number below zero, mostly. Products of calloc and reallocarray, which say themselves when they are
- * too large, are none. */
+/* What no allocator can give: a number below zero, mostly. Products of calloc and reallocarray, which say themselves when they
+ * are too large, are none. */
 static bool is_negative(const struct tg_event_heap_error *error)
 {
     return error->error == TG_HEAP_ALLOC_NULL && error->size_bytes > INT64_MAX &&

@@ -11,8 +11,8 @@
  * stacks; printable. */
 void tg_heap_error_words(const struct tg_event_heap_error *error, FILE *stream);
 
-/* Whether ERROR is a mistake, of the program or of its allocator: what was asked for is none, nor is an allocation that failed, unless
- * no allocator could give what was asked of it. */
+/* Whether ERROR is a mistake, of the program or of its allocator: what was asked for is none, nor is an allocation that failed,
+ * unless no allocator could give what was asked of it. */
 bool tg_heap_error_is_mistake(const struct tg_event_heap_error *error);
 
 /* The function of an enum tg_heap_call as C and C++ call it; NULL: none is known. */

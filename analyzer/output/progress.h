@@ -18,8 +18,9 @@ struct tg_progress {
     uint64_t begin_done, done, whole; /* bytes of all passes: at the first look, now, in all */
 };
 
-/* For the reading of a trace in so many PASSES for what goes to OUTPUT (NULL: a file). Wanted where somebody sees it and nothing else is in the
- * way: standard error is a terminal, and the result goes neither to a pipe nor, IS_STREAMED, line by line to a terminal. */
+/* For the reading of a trace in so many PASSES for what goes to OUTPUT (NULL: a file). Wanted where somebody sees it and nothing
+ * else is in the way: standard error is a terminal, and the result goes neither to a pipe nor, IS_STREAMED, line by line to a
+ * terminal. */
 void tg_progress_init(struct tg_progress *progress, const struct tg_output *output, bool is_streamed,
                       unsigned passes);
 

@@ -6,8 +6,8 @@
 #include "format/base/json_writer.h"
 
 /* All of these write members to JSON, inside of an object that was begun and has the moment. QUERY is as in query.h, and what a
- * document does not know of it is passed over. Errors: NO_MEMORY, those of what QUERY asks for, and of reading the trace again. What
- * was written until then stays written: the caller throws it away. */
+ * document does not know of it is passed over. Errors: NO_MEMORY, those of what QUERY asks for, and of reading the trace again.
+ * What was written until then stays written: the caller throws it away. */
 struct tg_error *tg_page_summary(const struct tg_page *page, const char *query, struct tg_json *json);
 struct tg_error *tg_page_verdict(const struct tg_page *page, const char *query, struct tg_json *json);
 struct tg_error *tg_page_strip(const struct tg_page *page, const char *query, struct tg_json *json);

@@ -160,8 +160,8 @@ static bool has_line(const struct tg_report *report, size_t process, uint64_t co
     return name.symbol.file != NULL;
 }
 
-/* The program's own code where CULPRIT is by its last stack, of a process that of its first thread. Where the finding has a place of it,
- * that is preferred, unless it has no line: it may be in a library that the program has called. */
+/* The program's own code where CULPRIT is by its last stack, of a process that of its first thread. Where the finding has a place
+ * of it, that is preferred, unless it has no line: it may be in a library that the program has called. */
 static bool find_place(const struct tg_report *report, const struct tg_culprit *culprit,
                        struct tg_stack_call *call)
 {
@@ -218,8 +218,8 @@ static void write_culprit(struct tg_json *json, const struct tg_report *report,
     tg_json_end_object(json);
 }
 
-/* Members that say where the finding is, and "where" in words: its code, or, of an end or of a call by a library without lines, where its
- * first culprit is. */
+/* Members that say where the finding is, and "where" in words: its code, or, of an end or of a call by a library without lines,
+ * where its first culprit is. */
 static void write_finding_place(struct tg_json *json, const struct tg_report *report,
                                 const struct tg_finding *finding)
 {

@@ -73,8 +73,8 @@ static uint64_t ranks_let_go(const struct tg_mpir_model *mpir)
     return n;
 }
 
-/* Appends, where MPI calls of ranks are not in the trace, that this is so: nothing is found then, which must not look as if all was
- * well. */
+/* Appends, where MPI calls of ranks are not in the trace, that this is so: nothing is found then, which must not look as if all
+ * was well. */
 static void add_unwatched(const struct tg_report *report, char *text)
 {
     const char *mpi = tg_trace_meta_get(report->meta, "capture.mpi");

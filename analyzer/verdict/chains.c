@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-/* Whether PROCESS, whose waits begin at AT, may go on by what is not seen here: it does not wait, nobody knows for whom, or another thread
- * of it is at work. */
+/* Whether PROCESS, whose waits begin at AT, may go on by what is not seen here: it does not wait, nobody knows for whom, or
+ * another thread of it is at work. */
 static bool may_go_on(const struct tg_verdict_draft *draft, size_t process, size_t at)
 {
     bool is_known = at < draft->n_waits && draft->waits[at].from == process;

@@ -278,8 +278,8 @@ static bool has_passed(const struct telling *telling, size_t process, const stru
     return false;
 }
 
-/* The latest call of group I, before the collective in question, that nobody outside of the group made, and which at least two have
- * done without: of one against one, either may have left it out or made it too often. NULL: none. */
+/* The latest call of group I, before the collective in question, that nobody outside of the group made, and which at least two
+ * have done without: of one against one, either may have left it out or made it too often. NULL: none. */
 static const struct tg_mpi_site *find_own_call(const struct telling *telling, size_t i)
 {
     const struct tg_mpi_collective *collective = telling->collective;

@@ -15,8 +15,8 @@ static const struct tg_where_thread *first_of(const struct tg_where_threads *thr
     return &threads->threads[group->threads[0]];
 }
 
-/* Whether GROUP is in a collective call of the communicator that OF, another one, is in a call of. Each rank of it knows the members, so
- * that one is enough. */
+/* Whether GROUP is in a collective call of the communicator that OF, another one, is in a call of. Each rank of it knows the
+ * members, so that one is enough. */
 static bool is_of(const struct tg_where_threads *threads, const struct tg_where_group *of,
                   const struct tg_where_group *group)
 {
@@ -93,8 +93,8 @@ bool tg_where_mismatch_write(FILE *stream, const struct tg_where_threads *thread
     return false;
 }
 
-/* The one rank that lacks the call of the group at INDEX, by its first thread; SIZE_MAX: there is none, or several, or it is outside
- * MPI. */
+/* The one rank that lacks the call of the group at INDEX, by its first thread; SIZE_MAX: there is none, or several, or it is
+ * outside MPI. */
 static size_t find_only_lacking(const struct tg_where_threads *threads, const struct tg_where_group *groups,
                                 size_t count, size_t index)
 {

@@ -20,9 +20,10 @@ bool tg_where_needs_only_itself(const struct tg_where_threads *threads, size_t i
 bool tg_where_is_without(const struct tg_where_threads *threads, size_t index, size_t partner,
                          bool *is_small);
 
-/* Of each thread, in IS_ON_WAY: whether it waits for one of ENDS, or for one who does, and so on; of ENDS, whether somebody waits for them. A
- * rank that sends what another one waits for, or receives what that one sends, is none that it has to wait for any longer: behind it
- * there is no way, unless it is an end. Both have THREADS->count items, IS_ON_WAY is false before. Only error: NO_MEMORY. */
+/* Of each thread, in IS_ON_WAY: whether it waits for one of ENDS, or for one who does, and so on; of ENDS, whether somebody waits
+ * for them. A rank that sends what another one waits for, or receives what that one sends, is none that it has to wait for any
+ * longer: behind it there is no way, unless it is an end. Both have THREADS->count items, IS_ON_WAY is false before. Only error:
+ * NO_MEMORY. */
 struct tg_error *tg_where_ways_find(const struct tg_where_threads *threads, const bool *ends,
                                     bool *is_on_way);
 

@@ -348,8 +348,8 @@ static void free_unknowns(struct unknowns *unknowns)
 
 /* "The others wait in MPI_Barrier for rank 2; whom that one waits for is not known.": where all but some ranks are in
  * collective calls of all ranks, or wait for messages of these, and these are in calls whose partners are not known, or of other
- * communicators. Of two calls that nobody leaves early one is the wrong one, whomever else there is. Where nobody is in such a call,
- * only whose messages others wait for are meant; where it may be left early, whichever of several. */
+ * communicators. Of two calls that nobody leaves early one is the wrong one, whomever else there is. Where nobody is in such a
+ * call, only whose messages others wait for are meant; where it may be left early, whichever of several. */
 static bool write_pending(FILE *stream, const struct tg_where_threads *threads,
                           const struct tg_where_verdict *verdict)
 {

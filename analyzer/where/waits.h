@@ -28,8 +28,8 @@ typedef bool tg_where_is_told(const void *context, const struct tg_where_threads
                               const struct tg_where_thread *thread);
 
 /* A line for each wait of a thread of the program for which more is known than that it waits, those that never end
- * first; WITH_SHARED: also those of several threads at one place, of which nobody is the owner, unless IS_TOLD says so with CONTEXT.
- * Returns whether there was one. */
+ * first; WITH_SHARED: also those of several threads at one place, of which nobody is the owner, unless IS_TOLD says so with
+ * CONTEXT. Returns whether there was one. */
 bool tg_where_waits_write(FILE *stream, const struct tg_where_threads *threads, bool with_shared,
                           tg_where_is_told *is_told, const void *context);
 

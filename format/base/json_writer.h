@@ -22,8 +22,8 @@ void tg_json_init(struct tg_json *json, FILE *stream, bool pretty);
 /* The same within an object on one line that has members already; whoever began it ends it. */
 void tg_json_init_inside(struct tg_json *json, FILE *stream);
 
-/* Commas and line ends come by themselves. In an object each value follows a key, an array has values alone: anything else is a bug
- * of the caller's (assert). */
+/* Commas and line ends come by themselves. In an object each value follows a key, an array has values alone: anything else is a
+ * bug of the caller's (assert). */
 void tg_json_begin_object(struct tg_json *json);
 void tg_json_end_object(struct tg_json *json);
 void tg_json_begin_array(struct tg_json *json);

@@ -69,8 +69,8 @@ bool tg_debug_units_row_at(struct tg_debug_units *units, uint64_t address, struc
  * last one has the code, the others have none. */
 bool tg_debug_units_line_at(struct tg_debug_units *units, uint64_t address, const char **file, int *line);
 
-/* The rows of code in FILE, in the unit that has code at ADDRESS; the last lines first. FILE is as a declaration has it: where that is
- * relative, it is the end of what rows have; it must live as long as UNITS. *COUNT of them, valid until the next such
+/* The rows of code in FILE, in the unit that has code at ADDRESS; the last lines first. FILE is as a declaration has it: where
+ * that is relative, it is the end of what rows have; it must live as long as UNITS. *COUNT of them, valid until the next such
  * question; 0 also without memory. */
 const struct tg_debug_row *tg_debug_units_rows_of(struct tg_debug_units *units, uint64_t address,
                                                   const char *file, size_t *count);

@@ -16,8 +16,8 @@ enum {
     MAX_STEPS_OF_ALL = 64 << 20, /* of one object's: seconds */
 };
 
-/* What the names of bodies have in them: alone (clang 14: .omp_outlined.), or behind the symbol of the function that they are written in
- * (since clang 16: _ZN4mesh5solveEi.omp_outlined; Fortran: solve_..omp_par). */
+/* What the names of bodies have in them: alone (clang 14: .omp_outlined.), or behind the symbol of the function that they are
+ * written in (since clang 16: _ZN4mesh5solveEi.omp_outlined; Fortran: solve_..omp_par). */
 static const char mark[] = ".omp";
 
 struct answer {
@@ -71,8 +71,8 @@ static bool innermost_at(struct tg_debug_units *units, uint64_t address, Dwarf_D
     return false;
 }
 
-/* Where BODY is declared: the file, as debug information names it, and the line. Of tasks clang says that no more since release 16: they
- * are copied to where they are. */
+/* Where BODY is declared: the file, as debug information names it, and the line. Of tasks clang says that no more since release
+ * 16: they are copied to where they are. */
 static const char *declaration_of(Dwarf_Die *body, int *line)
 {
     Dwarf_Attribute attribute;

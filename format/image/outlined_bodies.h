@@ -20,9 +20,10 @@ struct tg_outlined_owner {
     const char *symbol; /* the linker's; NULL: none, or several that people do not write alike */
 };
 
-/* The function that the code of BODY (a subprogram or a copy of one) at ADDRESS is written in. Newer compilers name the body after
- * it. Where they do not, debug information does not say: what has the last code in front of it, other bodies left aside, and
- * functions within a function that end in front of it. Strings are valid as long as BODIES, and the Dwarf of UNITS must outlive these. */
+/* The function that the code of BODY (a subprogram or a copy of one) at ADDRESS is written in. Newer compilers name the body
+ * after it. Where they do not, debug information does not say: what has the last code in front of it, other bodies left aside,
+ * and functions within a function that end in front of it. Strings are valid as long as BODIES, and the Dwarf of UNITS must
+ * outlive these. */
 struct tg_outlined_owner tg_outlined_bodies_find(struct tg_outlined_bodies *bodies,
                                                  struct tg_debug_units *units, Dwarf_Die *body,
                                                  uint64_t address);

@@ -27,8 +27,8 @@ static bool number_processes(struct tg_chunk_order *order, const struct tg_chunk
     return true;
 }
 
-/* Counts into COUNTS, all 0, whose events these are: neighbours in tables of their own where these are short, for one event would wait
- * for the other's count. */
+/* Counts into COUNTS, all 0, whose events these are: neighbours in tables of their own where these are short, for one event would
+ * wait for the other's count. */
 static void count_by_thread(const struct tg_chunk_columns *columns, uint32_t *counts)
 {
     enum { TABLES = 4, SHORT = 64 };

@@ -17,8 +17,8 @@
  * measured when recording began; 0 where the loader stops nothing)
  * and, where an agent was used, agent.directory (where its rings are while the recording lasts) clock.source
  * ("tsc" or "monotonic": what agents read) clock.ticks_per_second (as measured when recording began)
- * capture.openmp capture.mpi capture.lossy ("on" or "off"); capture.ptrace "off" where it was not used; redacted ("on" where names were
- * replaced) */
+ * capture.openmp capture.mpi capture.lossy ("on" or "off"); capture.ptrace "off" where it was not used; redacted ("on" where
+ * names were replaced) */
 struct tg_trace_meta;
 
 /* Limits, the same for writing and reading; a LIMIT error of the setters names them. Keys are not empty. */

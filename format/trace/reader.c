@@ -231,7 +231,8 @@ static struct tg_error *check_sequence(struct tg_trace_reader *reader, const str
                            reader->path, offset, header->sequence, wanted);
 }
 
-/* Adds the chunk of HEADER, at OFFSET, to the summary of PROGRESS, whose position is behind it: once, however often it is read. */
+/* Adds the chunk of HEADER, at OFFSET, to the summary of PROGRESS, whose position is behind it: once, however often it is
+ * read. */
 static struct tg_error *count_chunk(const struct tg_trace_reader *reader, struct progress *progress,
                                     const struct tg_section_header *header, uint64_t offset)
 {

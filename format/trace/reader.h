@@ -44,7 +44,8 @@ const struct tg_trace_meta *tg_trace_reader_meta(const struct tg_trace_reader *r
  * file, read from its beginning, whose index has another number of events; a truncated end is not an error. */
 struct tg_error *tg_trace_reader_next(struct tg_trace_reader *reader, const struct tg_event **event);
 
-/* The next events in file order, as many as are at hand, all of one chunk; *COUNT is 0 at the end. Otherwise as the next event. */
+/* The next events in file order, as many as are at hand, all of one chunk; *COUNT is 0 at the end. Otherwise as the next
+ * event. */
 struct tg_error *tg_trace_reader_run(struct tg_trace_reader *reader, const struct tg_event **events,
                                      size_t *count);
 

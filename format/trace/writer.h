@@ -47,8 +47,8 @@ void tg_trace_writer_add(struct tg_trace_writer *writer, const struct tg_event *
 void tg_trace_writer_add_again(struct tg_trace_writer *writer, const struct tg_event *event,
                                struct tg_event_place *place);
 
-/* The tail, format/trace/chunk_tail.h, that such an event may be appended to as well by the producer's thread, as the place of the
- * time before says; NULL: to none at present. Valid as long as WRITER is. */
+/* The tail, format/trace/chunk_tail.h, that such an event may be appended to as well by the producer's thread, as the place of
+ * the time before says; NULL: to none at present. Valid as long as WRITER is. */
 struct tg_chunk_tail *const *tg_trace_writer_tail(const struct tg_trace_writer *writer);
 
 /* With `sealing`, by the producer's thread: hands what was added to the thread that writes, AT_ONCE

@@ -1,5 +1,5 @@
-/* Workers that are expected at gates, and the roll call: who has come is stopped there and then, so that little is left to be done
- * when the last one comes. On the tracer thread, but for its making. */
+/* Workers that are expected at gates, and the roll call: who has come is stopped there and then, so that little is left to be
+ * done when the last one comes. On the tracer thread, but for its making. */
 #ifndef TG_LIVE_CONTROL_GATE_ROLL_H
 #define TG_LIVE_CONTROL_GATE_ROLL_H
 

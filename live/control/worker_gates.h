@@ -70,8 +70,8 @@ struct tg_gate_chance tg_worker_gates_chance(int32_t tid);
  * children by other numbers, in a pid namespace. */
 bool tg_worker_gates_waits_for_child(int32_t pid, int32_t tid, int32_t *child);
 
-/* Hands out the children of PID, those with them that are no part of the job, until TAKE says false. False: it did, or they are not
- * known. */
+/* Hands out the children of PID, those with them that are no part of the job, until TAKE says false. False: it did, or they are
+ * not known. */
 bool tg_worker_gates_each_child(int32_t pid, bool (*take)(void *context, int32_t child), void *context);
 
 #endif

@@ -26,7 +26,8 @@ enum { TG_AGENT_AHEAD_BYTES = 1024 };
 typedef uint64_t tg_agent_moment;
 enum { TG_AGENT_MOMENT_WORDS = 15 };
 
-/* Whether the record at the calling thread's position takes over the time of the one before, that of MOMENT; *TICKS becomes it. */
+/* Whether the record at the calling thread's position takes over the time of the one before, that of MOMENT; *TICKS becomes
+ * it. */
 static inline __attribute__((always_inline)) bool tg_agent_is_at(tg_agent_moment moment, uint64_t *ticks)
 {
     const struct tg_agent_thread *thread = &tg_agent_thread;
@@ -86,8 +87,8 @@ static inline __attribute__((always_inline)) void tg_agent_commit(void)
     tg_agent_commit_words(record[1] >> TG_AGENT_WORDS_SHIFT & 0xfff);
 }
 
-/* The same for the record of KIND that has ARGUMENTS, and N_WORDS in all, which may be a repeat: what fills it up to an even number of
- * words must be 0. Where both are constant the comparison of the words is straight code. */
+/* The same for the record of KIND that has ARGUMENTS, and N_WORDS in all, which may be a repeat: what fills it up to an even
+ * number of words must be 0. Where both are constant the comparison of the words is straight code. */
 static inline __attribute__((always_inline)) tg_agent_moment
 tg_agent_commit_repeatable(uint64_t *arguments, unsigned kind, uint64_t n_words)
 {

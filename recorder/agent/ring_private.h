@@ -7,7 +7,8 @@
 /* Room for records that handlers made while a record was being written. */
 enum { TG_RING_NESTED_BYTES = 1536 };
 
-/* In the header page of a ring, where only this process looks; a program that writes where it should not may have written there, too. */
+/* In the header page of a ring, where only this process looks; a program that writes where it should not may have written there,
+ * too. */
 struct tg_ring_private {
     /* Of an idle ring: what its last thread knew of it. CHECK goes with the other three, which are not to be used without. */
     struct tg_idle_ring {

@@ -168,9 +168,10 @@ static uint64_t certain_end(const struct tg_agent_thread *thread)
                                            : part->real_bytes; /* all of it is, or its beginning */
 }
 
-/* What a ring has beyond its first 64 KiB, and what it has grown by, is memory only when it is asked for, by so many pages at once
- * that `limit` shows: a page fault for each would cost more than the records that fit into it, and end the program where the file
- * system is full. False: there is no memory. (For older kernels, which cannot be asked, it has been memory from the start.) */
+/* What a ring has beyond its first 64 KiB, and what it has grown by, is memory only when it is asked for, by so many pages at
+ * once that `limit` shows: a page fault for each would cost more than the records that fit into it, and end the program where the
+ * file system is full. False: there is no memory. (For older kernels, which cannot be asked, it has been memory from the
+ * start.) */
 bool tg_ring_touch(struct tg_agent_thread *thread, uint64_t n_bytes)
 {
     const struct tg_ring_private *part = tg_ring_private(thread->header);

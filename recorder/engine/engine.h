@@ -76,8 +76,8 @@ struct tg_observer {
      * set up. */
     void (*process_started)(void *context, struct tg_thread *thread, enum tg_process_origin origin,
                             struct tg_process *parent);
-    /* PID is about to execute the first program of all: what its stops will ask for can be read ahead, while nothing is stopped and
-     * nobody waits. */
+    /* PID is about to execute the first program of all: what its stops will ask for can be read ahead, while nothing is stopped
+     * and nobody waits. */
     void (*launching)(void *context, pid_t pid);
     /* A new program image is in place: after exec (also the first one), and once at attach. Sites of the old
      * are gone. ATTACHED: it has run already. A process that was acquired (tg_engine_acquire) right behind
@@ -108,8 +108,8 @@ struct tg_event_sink {
     /* The same for an event that was added before and has another time now, and where PLACE says so another payload: that is the
      * sink's otherwise, and nowhere for the first of them. NULL: `add` is called. */
     void (*add_again)(void *context, const struct tg_event *event, struct tg_event_place *place);
-    /* Where such an event that has another time alone may be appended as well (format/trace/chunk_tail.h), while the tail is not NULL.
-     * NULL: nowhere. */
+    /* Where such an event that has another time alone may be appended as well (format/trace/chunk_tail.h), while the tail is not
+     * NULL. NULL: nowhere. */
     struct tg_chunk_tail *const *tail;
 };
 
@@ -152,8 +152,8 @@ struct tg_error *tg_engine_attach(struct tg_engine *engine, pid_t pid);
  * Both may be called inside of a stop: observers hear of the process when its own first stop comes. */
 struct tg_error *tg_engine_acquire(struct tg_engine *engine, pid_t pid);
 
-/* Runs until no traced process is left, and the launched one has ended if way was made for another tracer of it, or until tg_engine_request_stop, then detaches all. STATUS is the
- * wait status of the launched process (0 where attached). */
+/* Runs until no traced process is left, and the launched one has ended if way was made for another tracer of it, or until
+ * tg_engine_request_stop, then detaches all. STATUS is the wait status of the launched process (0 where attached). */
 struct tg_error *tg_engine_run(struct tg_engine *engine, int *status);
 
 /* Async-signal-safe: make tg_engine_run detach everything and return soon. */
@@ -239,8 +239,8 @@ bool tg_thread_set_stack(struct tg_thread *thread, uint64_t address);
  * stops. */
 void tg_engine_release(struct tg_process *process, const char *reason);
 
-/* The same for another process that is to trace PROCESS. Where PROCESS was launched, tg_engine_run goes on until it has ended, and
- * tells how, which its parent alone learns. */
+/* The same for another process that is to trace PROCESS. Where PROCESS was launched, tg_engine_run goes on until it has ended,
+ * and tells how, which its parent alone learns. */
 void tg_engine_make_way(struct tg_process *process, const char *reason);
 /* The launched process, if way was made for another tracer of it and it has not ended; 0: none. */
 pid_t tg_engine_launched_apart(const struct tg_engine *engine);

@@ -7,7 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Whether the sender meant the process, and is another one: who sends to a thread by its id, as if it were a process's, does so within. */
+/* Whether the sender meant the process, and is another one: who sends to a thread by its id, as if it were a process's, does so
+ * within. */
 static bool is_of_process(const struct tg_tracee *tracee, const siginfo_t *info)
 {
     if (info->si_code == SI_USER)

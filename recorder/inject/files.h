@@ -41,8 +41,8 @@ struct tg_agent_variables {
     char *agent;
 };
 
-/* The variables that load the agent with its rings in DIRECTORY (absolute). TUNABLES is GLIBC_TUNABLES as the program has it (NULL:
- * not set): the loader takes them all, of the same tunable the last one, where of LD_PRELOAD it takes the last one alone.
+/* The variables that load the agent with its rings in DIRECTORY (absolute). TUNABLES is GLIBC_TUNABLES as the program has it
+ * (NULL: not set): the loader takes them all, of the same tunable the last one, where of LD_PRELOAD it takes the last one alone.
  *
  * Where there are auditors, the loader fixes the size of the static thread-local storage before it maps the
  * program's libraries, which then have to share what it keeps for dlopen: less than two KiB, or the program

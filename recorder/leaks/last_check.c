@@ -30,7 +30,8 @@ static void program_loaded(void *context, struct tg_thread *thread, bool attache
     thread->process->data[check->slot] = NULL;
 }
 
-/* Whether SIGNAL, 0 none, is one that a process brings upon itself: the block that it stumbled over may be one of its parent's. */
+/* Whether SIGNAL, 0 none, is one that a process brings upon itself: the block that it stumbled over may be one of its
+ * parent's. */
 static bool is_crash(int signal)
 {
     return signal == SIGSEGV || signal == SIGBUS || signal == SIGABRT || signal == SIGFPE ||

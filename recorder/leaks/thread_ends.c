@@ -54,8 +54,8 @@ static void add(struct tg_leak_threads *threads, const struct user_regs_struct *
     threads->stacks[threads->count++] = (struct tg_leak_thread){registers->rsp, registers->fs_base};
 }
 
-/* Whether one of the first N_STOPPED is the thread of THREAD_POINTER: the last one to end, whose last stop it is; or a later one that
- * has the stack of one that was ended alone (seccomp can). */
+/* Whether one of the first N_STOPPED is the thread of THREAD_POINTER: the last one to end, whose last stop it is; or a later one
+ * that has the stack of one that was ended alone (seccomp can). */
 static bool is_there(const struct tg_leak_threads *threads, size_t n_stopped, uint64_t thread_pointer)
 {
     for (size_t i = 0; i < n_stopped; i++)

@@ -1,8 +1,8 @@
 /* The threads of a process as a search for leaks begins with them: their registers, and where their stacks are.
  *
- * Where a process ends, its threads do so one after the other, and the search comes with the last one's last stop. The others were
- * ended where they stood, and what their stacks refer to is referred to, though they may have gone by then: so their registers are
- * kept from their own last stops on. A thread that ended by itself has left its stack, and refers to nothing. */
+ * Where a process ends, its threads do so one after the other, and the search comes with the last one's last stop. The others
+ * were ended where they stood, and what their stacks refer to is referred to, though they may have gone by then: so their
+ * registers are kept from their own last stops on. A thread that ended by itself has left its stack, and refers to nothing. */
 #ifndef TG_RECORDER_LEAKS_THREAD_ENDS_H
 #define TG_RECORDER_LEAKS_THREAD_ENDS_H
 
@@ -34,8 +34,8 @@ struct tg_leak_threads {
     bool are_all; /* no thread's registers are missing */
 };
 
-/* PROCESS's threads: those that are stopped, for which it may wait some milliseconds, as they may be on their way to a last stop, and
- * those of ENDS. THREADS is to be freed also after an error. On the tracer thread. Errors: NO_MEMORY. */
+/* PROCESS's threads: those that are stopped, for which it may wait some milliseconds, as they may be on their way to a last stop,
+ * and those of ENDS. THREADS is to be freed also after an error. On the tracer thread. Errors: NO_MEMORY. */
 struct tg_error *tg_leak_threads_read(const struct tg_process *process, const struct tg_thread_ends *ends,
                                       struct tg_leak_threads *threads);
 void tg_leak_threads_deinit(struct tg_leak_threads *threads);

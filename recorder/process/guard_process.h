@@ -15,8 +15,9 @@
  * a program with threads; glibc keeps its allocator usable in the new process. All signals are blocked in it. Error: OS. */
 struct tg_error *tg_guard_process_start(void (*keep)(int line, void *context), void *context, int *line);
 
-/* The same in the caller's process group, a child of the calling thread that it waits for; KEEP may call async-signal-safe functions alone. Neither its name nor its
- * command line is the caller's, so that who looks for tollgate by one of them (pkill) does not find it. */
+/* The same in the caller's process group, a child of the calling thread that it waits for; KEEP may call async-signal-safe
+ * functions alone. Neither its name nor its command line is the caller's, so that who looks for tollgate by one of them (pkill)
+ * does not find it. */
 struct tg_error *tg_guard_process_start_in_group(void (*keep)(int line, void *context), void *context,
                                                  pid_t *pid, int *line);
 

@@ -55,9 +55,9 @@ static ssize_t read_retrying(int fd, void *buffer, size_t size)
 
 /* ---- the child
  *
- * It runs in the caller's memory, on a stack of its own, until it is the program: a copy of the page tables, and of each page that the
- * caller writes to afterwards, would take longer than all else at a job's start. So it calls the kernel alone: errno and whatever else
- * the C library keeps for a thread are the caller's. */
+ * It runs in the caller's memory, on a stack of its own, until it is the program: a copy of the page tables, and of each page
+ * that the caller writes to afterwards, would take longer than all else at a job's start. So it calls the kernel alone: errno and
+ * whatever else the C library keeps for a thread are the caller's. */
 
 /* All that the child needs, made before. */
 struct tg_spawn_plan {
@@ -151,8 +151,8 @@ IN_CHILD _Noreturn static int become_program(void *context)
         call(SYS_exit_group, status, 0, 0, 0);
 }
 
-/* As clone(2) with CLONE_VM; the child runs RUN on the stack that ends at END, and nothing of the C library, nor of what stands before it
- * in instrumented builds, which would take the child for a fork. The id, or a negative errno. */
+/* As clone(2) with CLONE_VM; the child runs RUN on the stack that ends at END, and nothing of the C library, nor of what stands
+ * before it in instrumented builds, which would take the child for a fork. The id, or a negative errno. */
 static long begin_child(int (*run)(void *), void *end, void *context)
 {
     long result;

@@ -30,8 +30,8 @@ struct tg_spawn {
     }
 #define TG_AUTO_SPAWN __attribute__((cleanup(tg_spawn_deinit)))
 
-/* Makes a child that is going to be ARGV (execvp rules), all signals blocked and the caller's handlers gone; ARGV and what OPTIONS
- * points to must live until it is. It ends if the caller does without having let it go. Error: OS. */
+/* Makes a child that is going to be ARGV (execvp rules), all signals blocked and the caller's handlers gone; ARGV and what
+ * OPTIONS points to must live until it is. It ends if the caller does without having let it go. Error: OS. */
 struct tg_error *tg_spawn_begin(char *const *argv, const struct tg_spawn_options *options,
                                 struct tg_spawn *spawn);
 

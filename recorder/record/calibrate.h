@@ -18,8 +18,8 @@ struct tg_load_pace {
 };
 
 /* The same in some four milliseconds, with fewer samples, and WITHIN_NS at most (UINT64_MAX: however long it takes). Stops that
- * are far apart may then be missing (all zero). TARGET too where that was not enough for anything. The child has been reaped then, or,
- * where within ten more milliseconds there was no processor for it to end on, killed. */
+ * are far apart may then be missing (all zero). TARGET too where that was not enough for anything. The child has been reaped
+ * then, or, where within ten more milliseconds there was no processor for it to end on, killed. */
 struct tg_error *tg_calibrate_briefly(uint64_t within_ns, const struct tg_load_pace *pace,
                                       struct tg_stop_cost *cost);
 

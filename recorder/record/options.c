@@ -671,7 +671,8 @@ struct tg_error *tg_record_options_parse(int argc, char **argv, const struct tg_
 
 enum { MAX_RANKS_HERE = 65536 };
 
-/* Whether PID is a launcher without a table of its ranks: of MPICH's kind, as Debian ships it, or of Open MPI from release 5 on. */
+/* Whether PID is a launcher without a table of its ranks: of MPICH's kind, as Debian ships it, or of Open MPI from release 5
+ * on. */
 static bool starts_without_table(pid_t pid)
 {
     char link[32], path[PATH_MAX];

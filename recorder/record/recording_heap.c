@@ -33,8 +33,8 @@ static bool foresee(void *context, struct tg_ring_foresight *foresight)
     return tg_agent_session_foresee(recording->agent, foresight, settle_within_ns);
 }
 
-/* The console kills what it has started, and the kernel, if it has killed any process since the recording began, may have killed this one for its
- * memory. */
+/* The console kills what it has started, and the kernel, if it has killed any process since the recording began, may have killed
+ * this one for its memory. */
 static bool spares_killed(void *context)
 {
     const struct tg_recording *recording = context;

@@ -57,8 +57,8 @@ struct tg_error *tg_agent_session_create(const struct tg_agent_session_options *
 struct tg_error *tg_agent_session_describe(const struct tg_agent_session *session, struct tg_trace_meta *meta)
 {
     bool tsc = tg_tick_clock_source(session->clock) == TG_AGENT_CLOCK_TSC;
-    /* A pair is off by some 20 ns, and these two are about a millisecond apart: the relation is right to some hundred-thousandths.
-     * Records are told between pairs that the drain takes later. */
+    /* A pair is off by some 20 ns, and these two are about a millisecond apart: the relation is right to some
+     * hundred-thousandths. Records are told between pairs that the drain takes later. */
     tg_tick_clock_add(session->clock, tg_tick_clock_take(session->clock));
     struct tg_error *error = tg_trace_meta_set(meta, "clock.source", tsc ? "tsc" : "monotonic");
     if (error == NULL)

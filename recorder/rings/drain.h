@@ -22,8 +22,8 @@ struct tg_agent_drain_options {
     /* File of SINK's events, NULL: none. While that is behind nothing is taken, rings fill, and
      * their threads wait (or lose, with TG_AGENT_LOSSY). */
     const struct tg_ring_set_file *file;
-    /* Nobody waits for the events: while the job needs all processors, rings grow, by as many bytes as this in all, and what is in
-     * them is told when a processor is idle, when they fill, or at the end. 0: everything is told as soon as possible. */
+    /* Nobody waits for the events: while the job needs all processors, rings grow, by as many bytes as this in all, and what is
+     * in them is told when a processor is idle, when they fill, or at the end. 0: everything is told as soon as possible. */
     uint64_t growth_bytes;
 };
 

@@ -52,9 +52,9 @@ void tg_heap_records_put_change(const struct tg_heap_program *program, enum tg_a
 
 /* One record as the ring had it: well-formed in its size (N_ARGUMENTS, padding included, is at least what
  * TG_AGENT_RECORDS says), and otherwise as untrusted as the program; strings without an end get one. Events go to
- * SINK, which copies what it is given; EVENT has their time, process and thread, its payload need not be set. *PROGRAM, NULL at first, is
- * created. Stacks are told to each program that names them, before the events that do; a stack is left out
- * whose outer frames are those of one that is not known. Without memory events have no stacks, nothing else. */
+ * SINK, which copies what it is given; EVENT has their time, process and thread, its payload need not be set. *PROGRAM, NULL at
+ * first, is created. Stacks are told to each program that names them, before the events that do; a stack is left out whose outer
+ * frames are those of one that is not known. Without memory events have no stacks, nothing else. */
 void tg_heap_records_add(struct tg_heap_stacks *stacks, struct tg_heap_program **program,
                          enum tg_agent_record kind, uint64_t *arguments, size_t n_arguments,
                          struct tg_event *event, const struct tg_event_sink *sink);

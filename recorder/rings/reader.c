@@ -286,7 +286,8 @@ struct tg_ring_facts tg_ring_reader_facts(const struct tg_ring_reader *reader)
     return reader->facts;
 }
 
-/* Where what follows POSITION begins: behind a growth before which there was nothing more, its place may have been written to since. */
+/* Where what follows POSITION begins: behind a growth before which there was nothing more, its place may have been written to
+ * since. */
 static uint64_t behind_growths(const struct tg_ring_reader *reader, uint64_t position)
 {
     for (unsigned n = 0; n < reader->n_growths; n++)

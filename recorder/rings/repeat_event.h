@@ -16,13 +16,15 @@ static inline bool tg_repeat_event_is_apart(unsigned kind)
            tg_agent_own_word(kind) != 0;
 }
 
-/* Sets which fields of REPEAT's event, that of its number, are those of what records change; HAS_PLACE: it says which team it is of. */
+/* Sets which fields of REPEAT's event, that of its number, are those of what records change; HAS_PLACE: it says which team it is
+ * of. */
 void tg_repeat_event_find_fields(struct tg_ring_repeat *repeat, bool has_place);
 
 /* The event gets the number of the last record. */
 void tg_repeat_event_put_number(struct tg_ring_repeat *repeat);
 
-/* The event becomes that of a record with NUMBER, and with OWN as the word of its own, if it has one; what differs is noted in its place. */
+/* The event becomes that of a record with NUMBER, and with OWN as the word of its own, if it has one; what differs is noted in
+ * its place. */
 void tg_repeat_event_put_words(struct tg_ring_repeat *repeat, uint64_t number, uint64_t own);
 
 /* The thread of the event is in TEAM; likewise. */

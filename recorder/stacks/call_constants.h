@@ -19,8 +19,8 @@ struct tg_code_range {
 
 /* Adds to ARGUMENTS those of WANTED (bits) that FUNCTION sets to a number or to an address of an object before the call that
  * returns to PC, where no way leads past that: every jump of the function is looked at. BIAS: what its addresses lack. In
- * functions that jump by way of tables, or have more than 64 KiB, nothing is known. Those of STEADY (bits) may be what a variable of the
- * object has now: such as a program sets once (a communicator), as others may have changed since. */
+ * functions that jump by way of tables, or have more than 64 KiB, nothing is known. Those of STEADY (bits) may be what a variable
+ * of the object has now: such as a program sets once (a communicator), as others may have changed since. */
 void tg_call_constants_find(Dwarf_Die *function, uint64_t bias, const struct tg_inspect_memory *memory,
                             uint64_t pc, uint16_t wanted, uint16_t steady,
                             struct tg_call_arguments *arguments);

@@ -19,8 +19,8 @@ void tg_heap_names_destroy(struct tg_heap_names *names);
 /* Notes the addresses of STACK. Without memory some are not noted. */
 void tg_heap_names_add(struct tg_heap_names *names, const struct tg_event_heap_stack *stack);
 
-/* Emits a code_name event of now for each address of which something is known, for two seconds at most, and a note that says how many
- * addresses were not looked up then. A file that is not the one that was mapped says nothing. NULL is accepted. */
+/* Emits a code_name event of now for each address of which something is known, for two seconds at most, and a note that says how
+ * many addresses were not looked up then. A file that is not the one that was mapped says nothing. NULL is accepted. */
 void tg_heap_names_tell(struct tg_heap_names *names,
                         void (*emit)(void *context, const struct tg_event *event), void *context);
 

@@ -1,7 +1,7 @@
 /* A job of random rounds, the same on all ranks, that goes on for ever; or one rank leaves it and the job hangs.
- * usage: where_random SEED [WAY RANK ROUND]; WAY, what RANK does in ROUND for ever: pause, spin, lock, receive, poll, probe, join, clock,
- * reduce (in an operator of its own), yield, finalize. Says "hung" when it does. No rank of a job that goes on is in one call for longer
- * than some 100 ms. */
+ * usage: where_random SEED [WAY RANK ROUND]; WAY, what RANK does in ROUND for ever: pause, spin, lock, receive, poll, probe,
+ * join, clock, reduce (in an operator of its own), yield, finalize. Says "hung" when it does. No rank of a job that goes on is in
+ * one call for longer than some 100 ms. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <omp.h>

@@ -1,8 +1,10 @@
 /* A process that is hard to look at. usage: awkward HOW
- * names: threads whose names are control characters; leader: its first thread has ended; smashed: stack pointers into noise, frame
- * pointers in a circle; deep: 100,000 calls; made: code that was made as it ran, with a 0 on top of its stack; bare: a system call in assembly without unwind information; crowd N: N threads that wait, a third
- * each in a condition variable, for the end of the thread before, and in pause; starved: a thread that the kernel gives its processor 1 ms of
- * every 4 s, or "refused" where that may not be asked for; storm N: threads that make threads and end, in a program that executes itself N times, and exits with 7 */
+ * names: threads whose names are control characters; leader: its first thread has ended; smashed: stack pointers into noise,
+ * frame pointers in a circle; deep: 100,000 calls; made: code that was made as it ran, with a 0 on top of its stack; bare: a
+ * system call in assembly without unwind information; crowd N: N threads that wait, a third each in a condition variable, for the
+ * end of the thread before, and in pause; starved: a thread that the kernel gives its processor 1 ms of every 4 s, or "refused"
+ * where that may not be asked for; storm N: threads that make threads and end, in a program that executes itself N times, and
+ * exits with 7 */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Ranks that wait in communicators other than the whole job's. usage: communicators HOW. Rank 1 says that it is there, and stays
- * outside MPI: of a part of the ranks (part), of several kinds (kinds), two of the same ranks (two), or of processes that MPI has not
- * joined (alone, where Open MPI's launcher counts). */
+ * outside MPI: of a part of the ranks (part), of several kinds (kinds), two of the same ranks (two), or of processes that MPI has
+ * not joined (alone, where Open MPI's launcher counts). */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -50,8 +50,8 @@ static void wait_in_a_part(int rank)
     wait_for_ever();
 }
 
-/* All wait for rank 1, each in a communicator of another kind: by a request in a part, in a window, in one of two groups. The calls have
- * their line with a branch, and communicators that the program has in variables of its own. */
+/* All wait for rank 1, each in a communicator of another kind: by a request in a part, in a window, in one of two groups. The
+ * calls have their line with a branch, and communicators that the program has in variables of its own. */
 static MPI_Comm pair, both;
 static MPI_Win window;
 static int shared[4];

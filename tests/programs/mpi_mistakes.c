@@ -32,8 +32,8 @@ static void truncate_message(int waits)
 }
 
 /* Anew in each round: a second of processor time, which who waits for a message uses up where processors are idle. Beside
- * other programs Open MPI's ranks leave them nearly all of it, and the second takes minutes: so also some seconds that pass, which
- * no rank is late by; of rank 0 alone, as Open MPI's launcher may stay where several ranks are killed at once. */
+ * other programs Open MPI's ranks leave them nearly all of it, and the second takes minutes: so also some seconds that pass,
+ * which no rank is late by; of rank 0 alone, as Open MPI's launcher may stay where several ranks are killed at once. */
 static void limit_time(void)
 {
     const struct itimerval used = {.it_value.tv_sec = 1}, passed = {.it_value.tv_sec = 5};

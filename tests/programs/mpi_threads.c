@@ -1,5 +1,5 @@
-/* Ranks whose first threads wait for each other's message, each with a second thread that computes, and then sends what the other rank
- * waits for where it may.
+/* Ranks whose first threads wait for each other's message, each with a second thread that computes, and then sends what the other
+ * rank waits for where it may.
  *
  * usage: mpi_threads LEVEL: 0 MPI_THREAD_SINGLE (by MPI_Init) to 3 MPI_THREAD_MULTIPLE */
 #include <mpi.h>

@@ -26,8 +26,8 @@ struct tg_mpi_late_sends;
 struct tg_error *tg_mpi_late_sends_create(struct tg_mpi_late_sends **late);
 void tg_mpi_late_sends_destroy(struct tg_mpi_late_sends *late); /* NULL is accepted */
 
-/* A message was received. From the begin of a call until the last one of its messages was sent, it waited for the sender of that: a call
- * counts once. Only error: NO_MEMORY. */
+/* A message was received. From the begin of a call until the last one of its messages was sent, it waited for the sender of that:
+ * a call counts once. Only error: NO_MEMORY. */
 struct tg_error *tg_mpi_late_sends_add(struct tg_mpi_late_sends *late,
                                        const struct tg_mpi_delivery *delivery);
 /* Counts the last call of each thread, too: behind the last event. Only error: NO_MEMORY. */

@@ -107,7 +107,8 @@ static struct tg_error *compare_types(struct tg_mpi_model *model, const struct t
     return TG_ARRAY_APPEND(model->mistyped, model->n_mistyped, model->mistyped_capacity, added);
 }
 
-/* POSTED of PROCESS has received from PEER with TAG, in a call of BY, NULL not known. Datatypes are compared where it is sure which message that was. */
+/* POSTED of PROCESS has received from PEER with TAG, in a call of BY, NULL not known. Datatypes are compared where it is sure
+ * which message that was. */
 static struct tg_error *finish_receive(struct tg_mpi_model *model, const struct tg_mpi_process_entry *process,
                                        const struct tg_mpi_thread_entry *by,
                                        const struct tg_mpi_message *posted, int64_t peer, int64_t tag,

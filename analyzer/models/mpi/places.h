@@ -22,8 +22,8 @@ struct tg_mpi_places;
 struct tg_error *tg_mpi_places_create(struct tg_mpi_places **places);
 void tg_mpi_places_destroy(struct tg_mpi_places *places); /* NULL is accepted */
 
-/* A call of NAME (one pointer for each name; must outlive PLACES) from CODE of PROCESS came back after LASTED_NS. BYTES as in mpi_enter. Only error:
- * NO_MEMORY. */
+/* A call of NAME (one pointer for each name; must outlive PLACES) from CODE of PROCESS came back after LASTED_NS. BYTES as in
+ * mpi_enter. Only error: NO_MEMORY. */
 struct tg_error *tg_mpi_places_add(struct tg_mpi_places *places, size_t process, const char *name,
                                    uint64_t code, uint64_t lasted_ns, uint64_t bytes);
 

@@ -229,8 +229,8 @@ static struct lock *search_lock(struct tg_openmp_statistics *s, size_t process,
     return lock;
 }
 
-/* The lock of PLACE, which WORKER comes to or leaves, or the one of no known address where there are too many; NULL without memory.
- * A thread that waits for one then has it, and gives it back. */
+/* The lock of PLACE, which WORKER comes to or leaves, or the one of no known address where there are too many; NULL without
+ * memory. A thread that waits for one then has it, and gives it back. */
 static struct lock *get_lock(struct tg_openmp_statistics *s, const struct tg_openmp_worker *worker,
                              const struct tg_openmp_place *place)
 {

@@ -25,8 +25,8 @@ struct tg_error *tg_openmp_task_create(struct tg_openmp_model *model, struct tg_
     return tg_openmp_task_depend(task, &create->dependences);
 }
 
-/* Whether TASK is the one that WORKER is in: of an untied task that is executed at once, LLVM's runtime tells that it goes on, but
- * not that it was suspended. */
+/* Whether TASK is the one that WORKER is in: of an untied task that is executed at once, LLVM's runtime tells that it goes on,
+ * but not that it was suspended. */
 static bool is_in_task(const struct tg_openmp_worker_entry *worker, uint64_t task)
 {
     for (size_t i = worker->public.n_places; i-- > 0;)

@@ -30,8 +30,8 @@ static const struct tg_openmp_worker *fellow_at(const struct tg_openmp_model *mo
     return is_one ? fellow : NULL;
 }
 
-/* Whether WORKER's sink is before the loop's first iteration, and LLVM's runtime does not wait: clang's code asks for such as well,
- * and older agents recorded it. libgomp's would wait for ever. */
+/* Whether WORKER's sink is before the loop's first iteration, and LLVM's runtime does not wait: clang's code asks for such as
+ * well, and older agents recorded it. libgomp's would wait for ever. */
 static bool is_before_loop(const struct tg_openmp_worker *worker)
 {
     const struct tg_openmp_place *place = waits_at(worker);
@@ -70,8 +70,8 @@ static bool waits_for_turn(const struct tg_openmp_worker *worker)
     return place != NULL && place->kind == TG_OPENMP_IN_MUTEX_WAIT && place->what == TG_OMP_MUTEX_ORDERED;
 }
 
-/* Whether member I of TEAM has come to the loop that WORKER is in, and its iterations there are not known any more: it is, or was, in a
- * loop of an inner region. */
+/* Whether member I of TEAM has come to the loop that WORKER is in, and its iterations there are not known any more: it is, or
+ * was, in a loop of an inner region. */
 static bool is_lost(const struct tg_openmp_model *model, const struct tg_openmp_team *team, size_t i,
                     const struct tg_openmp_worker *worker)
 {

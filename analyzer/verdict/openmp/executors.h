@@ -22,9 +22,9 @@ struct tg_openmp_executor tg_openmp_executor_of_sink(const struct tg_openmp_mode
 const struct tg_openmp_worker *tg_openmp_executor_before(const struct tg_openmp_model *model,
                                                          const struct tg_openmp_worker *worker);
 
-/* Where nobody of the loop that WORKER waits in executes what comes before its iterations: the one member of the team that has not
- * come to the loop; NULL: nobody, or several. With a static schedule that one has to execute it; others give iterations in their order to
- * who comes, so that an earlier one is always with somebody who has come. */
+/* Where nobody of the loop that WORKER waits in executes what comes before its iterations: the one member of the team that has
+ * not come to the loop; NULL: nobody, or several. With a static schedule that one has to execute it; others give iterations in
+ * their order to who comes, so that an earlier one is always with somebody who has come. */
 const struct tg_openmp_member *tg_openmp_executor_absent(const struct tg_openmp_model *model,
                                                          const struct tg_openmp_worker *worker);
 

@@ -230,8 +230,8 @@ static struct tg_error *find_place(const struct tg_standing *standing, struct wa
     return keep(wanted, standing, here->file, wanted->pc, wanted->where == AT_LINE ? wanted->first : 0);
 }
 
-/* The pc of the frame that was chosen; of a caller, an address in the call. A thread that waits in the agent, as at a gate behind `opm`, is
- * where the program called it. */
+/* The pc of the frame that was chosen; of a caller, an address in the call. A thread that waits in the agent, as at a gate behind
+ * `opm`, is where the program called it. */
 static struct tg_error *find_pc(const struct tg_standing *standing, struct wanted *wanted)
 {
     unsigned level = tg_frame_choices_level(wanted->choices, standing->thread);

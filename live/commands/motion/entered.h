@@ -8,8 +8,8 @@
 /* State of a console: which zone that is. */
 extern const struct tg_console_state_kind tg_entered_kind;
 
-/* WORKER has come to the beginning of a zone of kind TARGET. A critical section, a section of sections, a region's body and a task
- * begin later: of these nothing is kept. */
+/* WORKER has come to the beginning of a zone of kind TARGET. A critical section, a section of sections, a region's body and a
+ * task begin later: of these nothing is kept. */
 void tg_entered_note(const struct tg_console *console, enum tg_zone_target target,
                      const struct tg_openmp_worker *worker);
 

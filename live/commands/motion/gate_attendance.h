@@ -14,8 +14,8 @@ struct tg_error *tg_gate_attendance_create(struct tg_console *console, const str
 /* In a request, in which the gates were opened: from now on workers who have come to them are stopped there, and behind the
  * request and from then on, when all are there, so are the threads in focus. */
 void tg_gate_attendance_begin(struct tg_gate_attendance *attendance);
-/* The wait has lasted: workers who were stopped before all have come go on waiting at their gates, and are stopped with the others. The
- * others may need them for something, a handler of a signal, say. */
+/* The wait has lasted: workers who were stopped before all have come go on waiting at their gates, and are stopped with the
+ * others. The others may need them for something, a handler of a signal, say. */
 struct tg_error *tg_gate_attendance_relax(struct tg_gate_attendance *attendance);
 /* Nobody is stopped any more, and whoever was and is not told to stop by now goes on. NULL is accepted. */
 void tg_gate_attendance_end(struct tg_gate_attendance *attendance);

@@ -36,7 +36,8 @@ static bool has_thread(const struct tg_job_view *view, const struct tg_worker_ga
     return false;
 }
 
-/* Whether nobody can come any more: all who were to come have ended; of a run without workers, all threads that its gates are of. */
+/* Whether nobody can come any more: all who were to come have ended; of a run without workers, all threads that its gates are
+ * of. */
 static bool are_gone(const struct tg_job_view *view, const struct tg_gate_run *run)
 {
     size_t n_gone = 0;

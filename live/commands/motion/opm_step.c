@@ -35,7 +35,8 @@ static bool enters(const struct tg_event *event)
     }
 }
 
-/* Behind the last zone of a region its end is next: where the body ends, unless the arrival at the join is an event of its own. */
+/* Behind the last zone of a region its end is next: where the body ends, unless the arrival at the join is an event of its
+ * own. */
 static bool ends_region(const struct tg_source *source)
 {
     const struct tg_event_omp_implicit_end *end = &source->event->omp_implicit_end;

@@ -18,8 +18,8 @@ struct tg_error *tg_zone_exit_run(struct tg_console *console, const struct tg_op
                                   const struct tg_openmp_place *place, const char *what,
                                   struct tg_zone_exit *exit);
 
-/* Whether the arrival at the end of the region of TEAM of PROCESS, whose events are SEEN so, is an event of its own: with OMPT it is, but
- * for a team of one. */
+/* Whether the arrival at the end of the region of TEAM of PROCESS, whose events are SEEN so, is an event of its own: with OMPT it
+ * is, but for a team of one. */
 bool tg_zone_exit_has_join(const struct tg_openmp_model *model, size_t process, uint64_t team, uint64_t seen);
 
 #endif

@@ -147,7 +147,8 @@ static struct tg_error *library_address(const struct tg_inspect_memory *memory, 
     return NULL;
 }
 
-/* Makes an offset of *OFFSET, of which MAY_BE_ADDRESS says that it may be the address of the first value: if only one can be in TLS. */
+/* Makes an offset of *OFFSET, of which MAY_BE_ADDRESS says that it may be the address of the first value: if only one can be in
+ * TLS. */
 static struct tg_error *find_offset(const Elf64_Phdr *tls, bool may_be_address, uint64_t *offset)
 {
     bool is_offset = *offset <= tls->p_memsz;

@@ -13,7 +13,8 @@ enum { TG_BINARY128_SIZE = 16 };
  * encoding, so names tell. */
 bool tg_binary128_is(const struct tg_type *type);
 
-/* Whether numbers of 16 bytes of TYPE, or such parts of complex ones, may be either: Fortran's compilers have names of their own. */
+/* Whether numbers of 16 bytes of TYPE, or such parts of complex ones, may be either: Fortran's compilers have names of their
+ * own. */
 bool tg_binary128_is_unclear(const struct tg_type *type);
 
 /* The number in BYTES, rounded to the 64 digits that a long double has; of a NaN it stays one. */

@@ -61,7 +61,8 @@ static bool find_value_of(Dwarf_Die *site, const Dwarf_Die *parameter, Dwarf_Att
     return false;
 }
 
-/* Whether SITE has called the function of SCENE's frame, which has its arguments: a jump from there to there would have brought others. */
+/* Whether SITE has called the function of SCENE's frame, which has its arguments: a jump from there to there would have brought
+ * others. */
 static bool is_of_frame(const struct tg_scene *scene, Dwarf_Die *site)
 {
     const struct tg_scene_object *object;

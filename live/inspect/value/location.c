@@ -332,8 +332,8 @@ static struct tg_error *convert(struct machine *machine, const Dwarf_Op *op)
     return error != NULL ? error : tg_location_push(machine->stack, to);
 }
 
-/* Whether an index of ATTRIBUTE's unit may lead to the address of a thread-local variable's first value, not to its offset: of GCC,
- * which has a relocation for addresses there, that depends on the linker. */
+/* Whether an index of ATTRIBUTE's unit may lead to the address of a thread-local variable's first value, not to its offset: of
+ * GCC, which has a relocation for addresses there, that depends on the linker. */
 static bool may_mean_address(const Dwarf_Attribute *attribute)
 {
     Dwarf_Die unit;

@@ -108,7 +108,8 @@ static bool tells_all_jumps(Dwarf_Die *function)
     return false;
 }
 
-/* The jumps of all code of FUNCTION, a declaration, among the children of PARENT: a compiler makes copies. *HAS_CODE: there is some. */
+/* The jumps of all code of FUNCTION, a declaration, among the children of PARENT: a compiler makes copies. *HAS_CODE: there is
+ * some. */
 static void look_for_code(struct search *search, Dwarf_Die *parent, Dwarf_Die *function, unsigned depth,
                           bool *has_code)
 {

@@ -359,8 +359,8 @@ static bool ends_with(const char *text, const char *end)
     return length >= end_length && is_same(text + length - end_length, end);
 }
 
-/* The kernel reads a set of signals from it, or refuses; there is nothing that could be done with one. By a call that is there for
- * whoever may load libraries, where a filter of calls would kill for process_vm_readv. */
+/* The kernel reads a set of signals from it, or refuses; there is nothing that could be done with one. By a call that is there
+ * for whoever may load libraries, where a filter of calls would kill for process_vm_readv. */
 static bool is_readable(const uint64_t *place)
 {
     return tg_raw_call(SYS_rt_sigprocmask, -1, (long)place, 0, sizeof *place, 0, 0) != -EFAULT;

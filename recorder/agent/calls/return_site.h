@@ -34,8 +34,8 @@ struct tg_return_site {
  * async-signal-safe. */
 struct tg_return_site tg_return_site_find(uint64_t caller);
 
-/* Whether ADDRESS is one that was found, of the first ones that there is room for: a frame that is there for the agent's sake. No lock;
- * async-signal-safe. */
+/* Whether ADDRESS is one that was found, of the first ones that there is room for: a frame that is there for the agent's sake. No
+ * lock; async-signal-safe. */
 bool tg_return_site_is_known(uint64_t address) TG_AGENT_SHARED(tg_return_site_is_known);
 
 /* Whether this thread has a shadow stack, which no such return gets past. */

@@ -39,8 +39,8 @@ void *tg_heap_check_realloc(void *old, size_t size, enum tg_heap_call call, cons
 
 size_t tg_heap_check_usable_size(void *block);
 
-/* The program ends, or executes another one: looks at the guards of all blocks that are left, and at those that are kept. ONLY_OWN:
- * a forked child leaves out what it has of its parent. */
+/* The program ends, or executes another one: looks at the guards of all blocks that are left, and at those that are kept.
+ * ONLY_OWN: a forked child leaves out what it has of its parent. */
 void tg_heap_check_sweep(bool only_own);
 
 #endif

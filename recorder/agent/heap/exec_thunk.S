@@ -1,6 +1,6 @@
-/* The functions that execute another program, as the program calls them: exec.c looks at the heap first, and they go on in the real
- * function with the stack and the arguments as they were, also those of which nobody knows how many there are.
- * Places are those of exec.c. */
+/* The functions that execute another program, as the program calls them: exec.c looks at the heap first, and they go on in the
+ * real function with the stack and the arguments as they were, also those of which nobody knows how many there are. Places are
+ * those of exec.c. */
 
 #include "recorder/agent/thunk_frame.inc"
 

@@ -18,8 +18,8 @@ void tg_heap_hoard_keep(uintptr_t block, size_t size);
 /* There is no memory: whether some of the hoard's went back. */
 bool tg_heap_hoard_shrink(void);
 
-/* Records as mistakes what was written to blocks that are kept, since they were painted; ONLY_OWN: that this process has freed, and not
- * the one that it was forked from. */
+/* Records as mistakes what was written to blocks that are kept, since they were painted; ONLY_OWN: that this process has freed,
+ * and not the one that it was forked from. */
 void tg_heap_hoard_check(bool only_own);
 
 #endif

@@ -1,5 +1,5 @@
-/* Large blocks that were freed last, which are not kept: their memory is mostly no longer mapped, and whoever frees one again is told
- * of a double free. */
+/* Large blocks that were freed last, which are not kept: their memory is mostly no longer mapped, and whoever frees one again is
+ * told of a double free. */
 #ifndef TG_RECORDER_AGENT_HEAP_LARGE_FREES_H
 #define TG_RECORDER_AGENT_HEAP_LARGE_FREES_H
 

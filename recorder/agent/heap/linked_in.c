@@ -107,7 +107,8 @@ static enum tg_heap_linked_in_form form_of(const struct operator_code *found)
     return found->is_array ? TG_HEAP_LINKED_IN_ARRAY : TG_HEAP_LINKED_IN_ONE;
 }
 
-/* CALLERS are return addresses, the innermost of which is in an operator. The first one that is in none has called the outermost of them. */
+/* CALLERS are return addresses, the innermost of which is in an operator. The first one that is in none has called the outermost
+ * of them. */
 static enum tg_heap_linked_in_form form_by(const uint64_t *callers, size_t count, bool is_delete)
 {
     for (size_t i = 1; i < count; i++) {
@@ -208,8 +209,8 @@ static const char *function_name(const Elf64_Sym *symbol, const char *names, uin
     return is_function ? names + symbol->st_name : "";
 }
 
-/* The operators among the COUNT SYMBOLS of an object of load bias BASE. None where the linker has folded them with other functions of the
- * same code, which are then called by their address. */
+/* The operators among the COUNT SYMBOLS of an object of load bias BASE. None where the linker has folded them with other
+ * functions of the same code, which are then called by their address. */
 static void look_through(const Elf64_Sym *symbols, uint64_t count, const char *names, uint64_t names_size,
                          uintptr_t base)
 {
@@ -254,8 +255,8 @@ static void read_symbols(int fd, uintptr_t base)
     }
 }
 
-/* Whether an operator new of these asks for the new handler, which libstdc++'s does where there is no memory, and each delete is nothing
- * but a jump: those of others may be compiled into who calls them. */
+/* Whether an operator new of these asks for the new handler, which libstdc++'s does where there is no memory, and each delete is
+ * nothing but a jump: those of others may be compiled into who calls them. */
 static bool are_libraries(void)
 {
     bool asks = false;

@@ -1,6 +1,6 @@
-/* Operators new and delete of libstdc++ that were linked into the program (-static-libstdc++): nothing can come before them, and what is
- * seen of them are their calls of malloc and free. Which of those are theirs is known by the code around the return address, where the program
- * has symbols; what cannot be known so is said to be unknown. */
+/* Operators new and delete of libstdc++ that were linked into the program (-static-libstdc++): nothing can come before them, and
+ * what is seen of them are their calls of malloc and free. Which of those are theirs is known by the code around the return
+ * address, where the program has symbols; what cannot be known so is said to be unknown. */
 #ifndef TG_RECORDER_AGENT_HEAP_LINKED_IN_H
 #define TG_RECORDER_AGENT_HEAP_LINKED_IN_H
 

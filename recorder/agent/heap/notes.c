@@ -206,8 +206,8 @@ static enum tg_heap_release release_by(enum tg_heap_call call)
     return call == TG_HEAP_REALLOCARRAY ? TG_HEAP_FREED_BY_REALLOCARRAY : TG_HEAP_FREED_BY_REALLOC;
 }
 
-/* The block is where it was, of another size. Of a sample it counts as one that was freed and one that was allocated, which is hit or
- * not, whatever the first one was. */
+/* The block is where it was, of another size. Of a sample it counts as one that was freed and one that was allocated, which is
+ * hit or not, whatever the first one was. */
 static void note_resized(const struct tg_heap_realloc *begun, size_t size, enum tg_heap_call call,
                          const void *frame)
 {

@@ -8,8 +8,8 @@
 /* Once, before the first one. */
 bool tg_heap_objects_prepare(void);
 
-/* Tells of the object that ADDRESS is in, where that has not happened. [*START, *END): addresses that are told of by now; empty: it
- * cannot be said. */
+/* Tells of the object that ADDRESS is in, where that has not happened. [*START, *END): addresses that are told of by now; empty:
+ * it cannot be said. */
 void tg_heap_object_tell(uint64_t address, uint64_t *start, uint64_t *end);
 
 /* The path of the object that ADDRESS is in, good as long as that is loaded; "" where there is none. */

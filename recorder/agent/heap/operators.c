@@ -36,11 +36,11 @@ int tg_heap_personality(int version, int actions, uint64_t exception_class, void
     return CONTINUE_UNWINDING;
 }
 
-/* Where a sample is recorded, most calls are only counted, and the malloc that an operator new of a C++ library makes counts as well:
- * it is left alone, so that a pair of new and delete costs little more than one of malloc and free. Where nobody can have a breakpoint in it, and
- * it does nothing else, it is stood in for: the block comes from malloc, and is given back with free, without it. Not so others,
- * which may have memory of their own, or whose malloc is none of this library's. If there is no memory for a call that is left alone,
- * it is the malloc that has failed. */
+/* Where a sample is recorded, most calls are only counted, and the malloc that an operator new of a C++ library makes counts as
+ * well: it is left alone, so that a pair of new and delete costs little more than one of malloc and free. Where nobody can have a
+ * breakpoint in it, and it does nothing else, it is stood in for: the block comes from malloc, and is given back with free,
+ * without it. Not so others, which may have memory of their own, or whose malloc is none of this library's. If there is no memory
+ * for a call that is left alone, it is the malloc that has failed. */
 enum way { UNDECIDED, LEFT_ALONE, STOOD_IN_FOR, WATCHED };
 
 /* One of the operators. */
@@ -66,8 +66,8 @@ static operator_function *find(struct member *member)
     return function;
 }
 
-/* Whether blocks are checked, and MEMBER's function is of an allocator whose malloc and free have the same blocks, and come instead:
- * by itself it calls neither, so that nothing of its blocks could be checked. */
+/* Whether blocks are checked, and MEMBER's function is of an allocator whose malloc and free have the same blocks, and come
+ * instead: by itself it calls neither, so that nothing of its blocks could be checked. */
 static bool is_checked_as_malloc(struct member *member)
 {
     static const char *const allocators[] = {"/libjemalloc.so", "/libmimalloc.so", "/libtcmalloc.so",
@@ -91,7 +91,8 @@ static bool is_checked_as_malloc(struct member *member)
     return known == YES;
 }
 
-/* Whether what MEMBER, of a C++ library, does is to call malloc or free: others of the library's it may call are those that it has itself. */
+/* Whether what MEMBER, of a C++ library, does is to call malloc or free: others of the library's it may call are those that it
+ * has itself. */
 static bool may_be_stood_in_for(const struct member *member)
 {
     static const char *const plain[] = {"_Znwm", "_Znam", "_ZdlPv", "_ZdaPv"};

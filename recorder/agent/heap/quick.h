@@ -12,8 +12,8 @@ static inline __attribute__((always_inline)) bool tg_heap_quick_would_pass(size_
     return size < (uint64_t)tg_heap_thread.left; /* which is never negative */
 }
 
-/* Whether the call that the program made for SIZE bytes is none for the records, if the allocator has them: then it is counted, and
- * there is nothing else to do. It may be the one that the thread's operator new makes, whatever became of that one. */
+/* Whether the call that the program made for SIZE bytes is none for the records, if the allocator has them: then it is counted,
+ * and there is nothing else to do. It may be the one that the thread's operator new makes, whatever became of that one. */
 static inline __attribute__((always_inline)) bool tg_heap_quick_passes_alloc(size_t size)
 {
     struct tg_heap_thread *thread = &tg_heap_thread;
@@ -35,8 +35,8 @@ static inline void tg_heap_quick_take_back(size_t size)
     tg_heap_thread.left += (int64_t)size;
 }
 
-/* Whether an operator new of SIZE bytes is none for the records, if the allocator has them: then it is counted. (Where it has not, a byte
- * too many is: a sample is due a little sooner.) */
+/* Whether an operator new of SIZE bytes is none for the records, if the allocator has them: then it is counted. (Where it has
+ * not, a byte too many is: a sample is due a little sooner.) */
 static inline __attribute__((always_inline)) bool tg_heap_quick_passes_new(size_t size)
 {
     struct tg_heap_thread *thread = &tg_heap_thread;

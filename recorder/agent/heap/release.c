@@ -40,8 +40,8 @@ unsigned char tg_heap_release_alignment_class(size_t alignment)
     return (unsigned char)(alignment == 0 ? 0 : 1 + __builtin_ctzl(alignment));
 }
 
-/* CALL released ENTRY's block. TOLD_SIZE: it was told that this is the size; 0: nothing is wrong with that. (With a frame of its own:
- * handlers may have small stacks.) */
+/* CALL released ENTRY's block. TOLD_SIZE: it was told that this is the size; 0: nothing is wrong with that. (With a frame of its
+ * own: handlers may have small stacks.) */
 static __attribute__((noinline)) void tell(const struct tg_heap_block_entry *entry, const char *call,
                                            size_t told_size, const void *frame)
 {
@@ -51,8 +51,8 @@ static __attribute__((noinline)) void tell(const struct tg_heap_block_entry *ent
     tg_heap_note_mistake(&mistake, frame);
 }
 
-/* Returns what to call the operator delete, one for blocks of HOW, that released ENTRY's block and was TOLD another alignment than the
- * block's new had; NULL: it was the same. */
+/* Returns what to call the operator delete, one for blocks of HOW, that released ENTRY's block and was TOLD another alignment
+ * than the block's new had; NULL: it was the same. */
 static const char *name_of_other_alignment(const struct tg_heap_block_entry *entry, enum tg_heap_release how,
                                            const struct tg_heap_told *told)
 {
@@ -82,8 +82,8 @@ static bool is_of_other_size(const struct tg_heap_block_entry *entry, size_t tol
            !(told_size <= 1 && entry->size <= 1);
 }
 
-/* A library with operators of its own, as one that a C++ library was linked into, may call those where others call the ones that are
- * seen: which of its calls of malloc and free are operators' nobody knows. ENTRY's block is freed HOW, by FRAME's caller. */
+/* A library with operators of its own, as one that a C++ library was linked into, may call those where others call the ones that
+ * are seen: which of its calls of malloc and free are operators' nobody knows. ENTRY's block is freed HOW, by FRAME's caller. */
 static __attribute__((noinline)) bool may_be_operators(const struct tg_heap_block_entry *entry,
                                                        enum tg_heap_release how, const void *frame)
 {
@@ -118,8 +118,8 @@ enum tg_heap_release tg_heap_release_of(enum tg_heap_release how, const struct t
     return how;
 }
 
-/* Operators are linked into the program, and one of them has to do with ENTRY's block, or may have: FORM is which one has freed it HOW. Nothing is known of
- * sizes and alignments. Blocks of others may be those of operators that nobody knows. */
+/* Operators are linked into the program, and one of them has to do with ENTRY's block, or may have: FORM is which one has freed
+ * it HOW. Nothing is known of sizes and alignments. Blocks of others may be those of operators that nobody knows. */
 static void judge_linked_in(const struct tg_heap_block_entry *entry, enum tg_heap_release how,
                             enum tg_heap_linked_in_form form, const void *frame)
 {

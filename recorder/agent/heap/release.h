@@ -21,13 +21,13 @@ unsigned char tg_heap_release_alignment_class(size_t alignment);
 /* Whether ENTRY's block was allocated by an operator and is not released by the one for it, or the other way round. */
 bool tg_heap_release_is_mismatched(const struct tg_heap_block_entry *entry, enum tg_heap_release how);
 
-/* HOW, or, where it is free and an operator delete that was linked into the program has called it at FRAME for ENTRY's block, which operator
- * that was: *FORM. Where nobody knows, what the block should be released by. */
+/* HOW, or, where it is free and an operator delete that was linked into the program has called it at FRAME for ENTRY's block,
+ * which operator that was: *FORM. Where nobody knows, what the block should be released by. */
 enum tg_heap_release tg_heap_release_of(enum tg_heap_release how, const struct tg_heap_block_entry *entry,
                                         const void *frame, enum tg_heap_linked_in_form *form);
 
-/* Tells of a mistake where ENTRY's block, which is in use, is released HOW, by an operator that was TOLD so, and may not be. FORM: as of
- * tg_heap_release_of. */
+/* Tells of a mistake where ENTRY's block, which is in use, is released HOW, by an operator that was TOLD so, and may not be.
+ * FORM: as of tg_heap_release_of. */
 void tg_heap_release_judge(const struct tg_heap_block_entry *entry, enum tg_heap_release how,
                            enum tg_heap_linked_in_form form, const struct tg_heap_told *told,
                            const void *frame);

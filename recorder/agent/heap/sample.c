@@ -78,8 +78,8 @@ bool tg_heap_sample_draw(size_t size)
 
 /* ---- blocks that were hit */
 
-/* The TRYth place where BLOCK may be. As long as they are few, blocks that are close together have their places close together: less
- * memory is touched for the first time. */
+/* The TRYth place where BLOCK may be. As long as they are few, blocks that are close together have their places close together:
+ * less memory is touched for the first time. */
 static inline uint64_t *slot_of(const void *block, uint32_t try)
 {
     uint64_t address = (uintptr_t)block;

@@ -27,8 +27,8 @@ static inline bool tg_heap_sample_hits(size_t size)
 /* False: the table is full. */
 bool tg_heap_sample_keep(const void *block);
 
-/* A byte for a page: how many blocks in it, and in others that share the byte, are in the table, if it is not too many. What the program frees
- * is mostly close together, and so are the bytes: they take little of the processor's cache. */
+/* A byte for a page: how many blocks in it, and in others that share the byte, are in the table, if it is not too many. What the
+ * program frees is mostly close together, and so are the bytes: they take little of the processor's cache. */
 enum { TG_HEAP_SAMPLE_FILTER = 1 << 16 };
 extern uint8_t tg_heap_sample_filter[TG_HEAP_SAMPLE_FILTER];
 

@@ -53,8 +53,8 @@ static void tell_object(struct tg_heap_walk_memory *memory, uint64_t address)
         tg_heap_object_tell(address, &memory->told_start, &memory->told_end);
 }
 
-/* Tells the frames [FROM, TO) of MEMORY, which are followed by those of the stack OUTER, as the stack ID: but not those by which the
- * agent gets back from dlopen, in functions that have nothing to do with it. */
+/* Tells the frames [FROM, TO) of MEMORY, which are followed by those of the stack OUTER, as the stack ID: but not those by which
+ * the agent gets back from dlopen, in functions that have nothing to do with it. */
 static bool tell_part(struct tg_heap_walk_memory *memory, uint32_t from, uint32_t to, uint32_t outer,
                       const struct tg_heap_stack_id *id)
 {

@@ -263,8 +263,8 @@ static uint64_t hash_of(struct tg_heap_walk_memory *memory, uint32_t count, size
     return tg_heap_walk_sum_hash(sum, max, TG_STACK_CUT, memory->unloads);
 }
 
-/* Whether MEMORY's first KNOWN frames, the last of which WALK has come to with COUNT others, are what follows, as far as it belongs to a
- * stack of MAX frames: to know that these are not all, one more. *KNOWN: of them those that may be. */
+/* Whether MEMORY's first KNOWN frames, the last of which WALK has come to with COUNT others, are what follows, as far as it
+ * belongs to a stack of MAX frames: to know that these are not all, one more. *KNOWN: of them those that may be. */
 static inline __attribute__((always_inline)) bool
 is_known(const struct tg_heap_walk_memory *memory, uint32_t count, size_t max, uint32_t *known, uint64_t rsp)
 {

@@ -121,10 +121,9 @@ void tg_mpi_record_return(const struct tg_mpi_frame *frame, int result);
 void tg_mpi_record_return_at(tg_agent_moment moment, const struct tg_mpi_frame *frame, int result);
 
 /* Calls that poll. Programs make them by the million while they wait: of an unbroken row of those that found
- * nothing, made from the same place, only the first is recorded, now and then that they go on, and what they were together (unless
- * each is asked for, TG_AGENT_EVERY). Begins with ENTER; ends with whether
- * something was found (or went wrong): true, and ENTER is recorded by now, where what was found is to be
- * recorded too, and then tg_mpi_record_leave. */
+ * nothing, made from the same place, only the first is recorded, now and then that they go on, and what they were together
+ * (unless each is asked for, TG_AGENT_EVERY). Begins with ENTER; ends with whether something was found (or went wrong): true, and
+ * ENTER is recorded by now, where what was found is to be recorded too, and then tg_mpi_record_leave. */
 void tg_mpi_poll_begin(struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter);
 bool tg_mpi_poll_end(struct tg_mpi_frame *frame, const struct tg_mpi_enter *enter, bool found, int result);
 

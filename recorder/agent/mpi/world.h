@@ -5,8 +5,8 @@
 #include "recorder/agent/mpi/abi.h"
 #include "recorder/agent/mpi/types.h"
 
-/* True between MPI_Init and MPI_Finalize, and while there is a session. Where MPI was initialised by a call that the agent did not see,
- * finds that out, and introduces MPI_COMM_WORLD as MPI_Init would have. */
+/* True between MPI_Init and MPI_Finalize, and while there is a session. Where MPI was initialised by a call that the agent did
+ * not see, finds that out, and introduces MPI_COMM_WORLD as MPI_Init would have. */
 bool tg_mpi_world_is_running(void);
 
 /* MPI_Init has succeeded; MPI_Finalize begins. */

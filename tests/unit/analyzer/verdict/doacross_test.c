@@ -171,8 +171,8 @@ static void who_left_an_iteration_of_a_stride_out_is_named(void **state)
     check_first(TG_FINDING_BARRIER, "0", "skipped the depend(source) at 0x30 of iteration 2");
 }
 
-/* Three threads, of which the last two wait at the ordered section of the loop that they came to after PLAIN others; thread 0, which is
- * to execute the first iterations, COMES to it. */
+/* Three threads, of which the last two wait at the ordered section of the loop that they came to after PLAIN others; thread 0,
+ * which is to execute the first iterations, COMES to it. */
 static void wait_for_turns(int plain, bool comes)
 {
     begin_job(1);

@@ -267,8 +267,8 @@ static void why_it_is_not_known_is_said(void **state)
         fail_msg("%s", verdict.findings[0].text);
 }
 
-/* Rank 2 sends to rank 1, that one waits for rank 0, and another thread of rank 0 is at work: the message may be received yet, and was not
- * meant for rank 3. */
+/* Rank 2 sends to rank 1, that one waits for rank 0, and another thread of rank 0 is at work: the message may be received yet,
+ * and was not meant for rank 3. */
 static void a_chain_by_who_is_at_work_makes_no_stray(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Looks at jobs, made of small words, and what is said of them: each thread is at one line of the program, or in a call that the line
- * makes. */
+/* Looks at jobs, made of small words, and what is said of them: each thread is at one line of the program, or in a call that the
+ * line makes. */
 #ifndef TG_TESTS_UNIT_ANALYZER_WHERE_LOOKS_H
 #define TG_TESTS_UNIT_ANALYZER_WHERE_LOOKS_H
 

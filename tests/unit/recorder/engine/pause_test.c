@@ -245,7 +245,8 @@ static int pipe_for(int fd)
     return ends[1];
 }
 
-/* Traces WORD, one of the programs above, until it has ended, with STOPPED_AT told of all stops and TAKE of all events; its wait status. */
+/* Traces WORD, one of the programs above, until it has ended, with STOPPED_AT told of all stops and TAKE of all events; its wait
+ * status. */
 static int trace(struct observing *observing, char *word,
                  void (*stopped_at)(void *context, struct tg_thread *thread, const struct tg_stop *stop),
                  void (*take)(void *context, const struct tg_event *event))

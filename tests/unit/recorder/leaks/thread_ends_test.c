@@ -1,4 +1,5 @@
-/* The threads that a search for leaks begins with where a process ends, whoever of them ends first, and however far they have gone. */
+/* The threads that a search for leaks begins with where a process ends, whoever of them ends first, and however far they have
+ * gone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

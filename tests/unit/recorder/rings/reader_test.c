@@ -510,7 +510,8 @@ static void a_growth_without_records_is_passed(void **state)
     assert_int_equal(header->waiting, 0);
 }
 
-/* The same of a ring that becomes shorter, whose thread has written where it was before. The recorder was killed in front of that. */
+/* The same of a ring that becomes shorter, whose thread has written where it was before. The recorder was killed in front of
+ * that. */
 static void what_was_before_a_ring_became_shorter_is_counted(void **state)
 {
     struct fixture *fixture = *state;
