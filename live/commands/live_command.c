@@ -12,6 +12,7 @@
 #include "live/control/end_signals.h"
 #include "live/control/job_source.h"
 #include "live/control/traced_job.h"
+#include "recorder/record/attached_ranks.h"
 #include "recorder/record/front.h"
 #include "recorder/record/options.h"
 #include "recorder/record/summary_words.h"
@@ -270,7 +271,7 @@ static int run(int argc, char **argv, const struct tg_command_services *services
     if (error == NULL) {
         recording.own_group = true;
         struct tg_front *front = NULL;
-        error = tg_record_options_add_ranks(&recording, services);
+        error = tg_attached_ranks_add(&recording, services);
         if (error == NULL && recording.n_pids > 0)
             error = tg_front_create(&front);
         if (error == NULL)

@@ -3,6 +3,7 @@
 #include "format/base/printable.h"
 #include "recorder/process/pidfd.h"
 #include "recorder/process/wait_status.h"
+#include "recorder/record/attached_ranks.h"
 #include "recorder/record/calibrate.h"
 #include "recorder/record/front.h"
 #include "recorder/record/options.h"
@@ -196,7 +197,7 @@ static int run(int argc, char **argv, const struct tg_command_services *services
     }
     struct tg_front *front = NULL;
     struct tg_relay *relay = NULL;
-    error = tg_record_options_add_ranks(&options, services);
+    error = tg_attached_ranks_add(&options, services);
     if (error == NULL && options.n_pids > 0)
         error = tg_front_create(&front);
     if (error == NULL)

@@ -6,16 +6,14 @@
 #include "format/settings/settings.h"
 #include "recorder/agent/contract.h"
 #include "recorder/record/heap_option.h"
+#include "recorder/record/settings_files.h"
+#include "recorder/record/trace_name.h"
 
 #include <argp.h>
 #include <errno.h>
-#include <limits.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     KEY_FORCE = 0x200,
@@ -44,8 +42,6 @@ enum {
     KEY_RANKS,
     KEY_SLURM_STEP,
 };
-
-enum { MAX_PROGRAM_NAME = 64, MAX_DEFAULT_TRACES = 1000 };
 
 /* The command line, before settings files are taken into account. */
 struct arguments {
@@ -272,45 +268,6 @@ static void tell_filter(const struct arguments *arguments, const struct tg_recor
         return;
     options->say(text);
     free(text);
-}
-
-/* A file that need not be there. */
-static struct tg_error *read_if_present(const char *path, struct tg_settings *settings)
-{
-    struct tg_error *error =
-        access(path, F_OK) != 0 && errno == ENOENT ? NULL : tg_settings_read(path, settings);
-    if (error == NULL)
-        return NULL;
-    struct tg_error *more = tg_error_create(tg_error_code(error), "%s (--no-rc ignores your settings files)",
-                                            tg_error_message(error));
-    tg_error_destroy(error);
-    return more;
-}
-
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat of_a, of_b;
-    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
-           of_a.st_ino == of_b.st_ino;
-}
-
-static struct tg_error *read_settings(const struct arguments *arguments, struct tg_settings *settings)
-{
-    static const char here[] = ".tollgaterc";
-    static const char *const at_home[] = {".tvdrc", here};
-    const char *home = getenv("HOME");
-    struct tg_error *error = NULL;
-    bool seen_here = false;
-    if (arguments->settings != NULL)
-        return tg_settings_read(arguments->settings, settings);
-    for (size_t i = 0; error == NULL && i < 2 && !arguments->no_rc && home != NULL && home[0] != '\0'; i++) {
-        char path[PATH_MAX];
-        if ((size_t)snprintf(path, sizeof path, "%s/%s", home, at_home[i]) >= sizeof path)
-            continue;
-        seen_here |= is_same_file(path, here);
-        error = read_if_present(path, settings);
-    }
-    return error != NULL || seen_here || arguments->no_rc ? error : read_if_present(here, settings);
 }
 
 /* ---- options and settings combined */
@@ -550,64 +507,14 @@ static struct tg_error *set_mpir(const struct arguments *arguments, struct tg_re
     return tg_error_prefix(tg_wanted_ranks_parse(arguments->ranks, &options->ranks), "--ranks");
 }
 
-/* The last component of PATH, with what is unwieldy in a file name replaced. */
-static void file_name_of(const char *path, char name[MAX_PROGRAM_NAME])
-{
-    const char *slash = strrchr(path, '/');
-    const char *last = slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-    size_t length = strnlen(last, MAX_PROGRAM_NAME - 1);
-    memcpy(name, last, length);
-    name[length] = '\0';
-    for (char *c = name; *c != '\0'; c++) {
-        bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
-                     strchr("._+-", *c) != NULL;
-        if (!plain)
-            *c = '_';
-    }
-}
-
-static bool is_taken(const char *trace)
-{
-    char incomplete[PATH_MAX];
-    snprintf(incomplete, sizeof incomplete, "%s.incomplete", trace);
-    return access(trace, F_OK) == 0 || access(incomplete, F_OK) == 0;
-}
-
-/* The default name of a trace. Who attaches to a process for the second time gets a second trace. */
-static struct tg_error *choose_free_name(const char *program, pid_t pid, struct tg_record_options *options)
-{
-    char again[16] = "";
-    for (int n = 2; n <= MAX_DEFAULT_TRACES + 1; n++) {
-        free(options->trace);
-        if (asprintf(&options->trace, "tollgate-%s-%d%s.tgt", program, (int)pid, again) < 0) {
-            options->trace = NULL;
-            return tg_error_no_memory();
-        }
-        if (options->force || !is_taken(options->trace))
-            break;
-        snprintf(again, sizeof again, "-%d", n);
-    }
-    return NULL;
-}
-
 static struct tg_error *set_trace(const char *given, struct tg_record_options *options)
 {
-    if (given != NULL) {
-        options->trace = strdup(given);
-        return options->trace != NULL ? NULL : tg_error_no_memory();
-    }
-    char name[MAX_PROGRAM_NAME];
-    char path[PATH_MAX] = "process";
-    if (options->command == NULL) {
-        char link[32];
-        snprintf(link, sizeof link, "/proc/%d/exe", (int)options->pids[0]);
-        ssize_t length = readlink(link, path, sizeof path - 1);
-        if (length > 0)
-            path[length] = '\0';
-    }
-    file_name_of(options->command != NULL ? options->command[0] : path, name);
-    pid_t pid = options->command != NULL ? getpid() : options->pids[0];
-    return choose_free_name(name, pid, options);
+    if (given == NULL)
+        return tg_trace_name_choose(options->command != NULL ? options->command[0] : NULL,
+                                    options->command != NULL ? 0 : options->pids[0], options->force,
+                                    &options->trace);
+    options->trace = strdup(given);
+    return options->trace != NULL ? NULL : tg_error_no_memory();
 }
 
 static struct tg_error *complete(const struct arguments *arguments, struct tg_record_options *options)
@@ -626,7 +533,7 @@ static struct tg_error *complete(const struct arguments *arguments, struct tg_re
                                "COMMAND...) or --pid",
                                arguments->more != NULL ? "control" : "record",
                                arguments->more != NULL ? "live" : "record");
-    error = read_settings(arguments, &options->settings);
+    error = tg_settings_files_read(arguments->settings, arguments->no_rc, &options->settings);
     if (error == NULL && !options->quiet)
         tell_notes(&options->settings, options->say);
     if (error == NULL)
@@ -666,52 +573,6 @@ struct tg_error *tg_record_options_parse(int argc, char **argv, const struct tg_
         error = complete(&arguments, options);
     if (error != NULL)
         tg_record_options_deinit(options);
-    return error;
-}
-
-enum { MAX_RANKS_HERE = 65536 };
-
-/* Whether PID is a launcher without a table of its ranks: of MPICH's kind, as Debian ships it, or of Open MPI from release 5
- * on. */
-static bool starts_without_table(pid_t pid)
-{
-    char link[32], path[PATH_MAX];
-    snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
-    ssize_t length = readlink(link, path, sizeof path - 1);
-    if (length <= 0)
-        return false;
-    path[length] = '\0';
-    const char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1;
-    return strstr(name, "hydra") != NULL || strncmp(name, "prte", 4) == 0;
-}
-
-static bool has_pid(const struct tg_record_options *options, pid_t pid)
-{
-    for (size_t i = 0; i < options->n_pids; i++)
-        if (options->pids[i] == pid)
-            return true;
-    return false;
-}
-
-struct tg_error *tg_record_options_add_ranks(struct tg_record_options *options,
-                                             const struct tg_command_services *services)
-{
-    struct tg_running_rank *ranks = NULL;
-    struct tg_error *error = NULL;
-    const size_t n_given = options->mpir == TG_MPIR_OFF ? 0 : options->n_pids;
-    for (size_t i = 0; error == NULL && i < n_given; i++) {
-        if (!starts_without_table(options->pids[i]))
-            continue;
-        if (ranks == NULL)
-            ranks = calloc(MAX_RANKS_HERE, sizeof *ranks);
-        if (ranks == NULL)
-            return tg_error_no_memory();
-        size_t count = services->find_ranks(options->pids[i], ranks, MAX_RANKS_HERE);
-        for (size_t k = 0; error == NULL && k < count; k++)
-            if (tg_wanted_ranks_has(&options->ranks, ranks[k].rank) && !has_pid(options, ranks[k].pid))
-                error = TG_ARRAY_APPEND_EXACT(options->pids, options->n_pids, (pid_t)ranks[k].pid);
-    }
-    free(ranks);
     return error;
 }
 

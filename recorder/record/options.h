@@ -69,9 +69,6 @@ struct tg_record_options_more {
  * --quiet is given. MORE: options of a command that controls the job, so that libraries are watched by stops; NULL: none. */
 struct tg_error *tg_record_options_parse(int argc, char **argv, const struct tg_record_options_more *more,
                                          void (*say)(const char *text), struct tg_record_options *options);
-/* Adds the ranks of launchers to attach to that have no table of them, unless MPIR is off or they are not wanted. */
-struct tg_error *tg_record_options_add_ranks(struct tg_record_options *options,
-                                             const struct tg_command_services *services);
 void tg_record_options_deinit(struct tg_record_options *options);
 
 #endif
