@@ -5,6 +5,9 @@
 
 #include <inttypes.h>
 
+/* GCC's locks have no owner, nor has the usual kind of LLVM's; and a thread leaves functions with a lock. */
+#define LACKS_OWNER "the OpenMP runtime keeps no owner that could be read, and no thread's calls show one.\n"
+
 /* ---- of ranks */
 
 /* Where THREAD is: of a region that left no frame, the function that this called. */
@@ -71,6 +74,8 @@ static void write_team(FILE *stream, const struct tg_where_threads *threads,
         }
         if (n > SHOWN)
             fprintf(stream, "%s, %zu more threads are elsewhere.\n", place, n - SHOWN);
+        if (tg_where_waits_for_openmp_lock(first) && first->wait == NULL)
+            fprintf(stream, "%s, who has that lock is not known: " LACKS_OWNER, place);
     }
 }
 
@@ -156,6 +161,44 @@ static bool write_idle(FILE *stream, const struct tg_where_threads *threads)
     return is_written;
 }
 
+static bool has_known_owner(const struct tg_where_thread *thread)
+{
+    return thread->wait != NULL && thread->wait->is.owner != 0;
+}
+
+/* How many of TEAM wait for a lock of which nobody knows who has it. */
+static size_t count_unknown(const struct tg_where_threads *threads, const struct team *team)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < threads->count; i++) {
+        const struct tg_where_thread *thread = &threads->threads[i];
+        n += is_of_team(thread, team) && tg_where_waits_for_openmp_lock(thread) && !has_known_owner(thread);
+    }
+    return n;
+}
+
+/* Whether a thread of the process of TEAM waits for the one at INDEX. */
+static bool is_owner(const struct tg_where_threads *threads, const struct team *team, size_t index)
+{
+    for (size_t i = 0; i < threads->count; i++)
+        if (threads->threads[i].process == team->process && threads->threads[i].owner == index &&
+            has_known_owner(&threads->threads[i]))
+            return true;
+    return false;
+}
+
+/* Whether all that is to be told of TEAM, none of which waits for the others, is who has what another one waits for. */
+static bool is_told_by_waits(const struct tg_where_threads *threads, const struct team *team)
+{
+    if (team->n_waiting > 0 || count_unknown(threads, team) > 0)
+        return false;
+    for (size_t i = 0; i < threads->count; i++)
+        if (is_of_team(&threads->threads[i], team) && !has_known_owner(&threads->threads[i]) &&
+            !is_owner(threads, team, i))
+            return false;
+    return true;
+}
+
 bool tg_where_teams_write_alone(FILE *stream, const struct tg_where_threads *threads)
 {
     enum { SHOWN = 4 };
@@ -174,6 +217,8 @@ bool tg_where_teams_write_alone(FILE *stream, const struct tg_where_threads *thr
             (locks && (found.n_waiting > 0 || !has_more))) /* told with those that wait for the team */
             continue;
         team = found;
+        if (is_told_by_waits(threads, &team))
+            continue;
         is_told = true;
         fprintf(stream, "In %s (process %" PRId32 "), ",
                 tg_printable(tg_process_entry_name(team.process), name, sizeof name), waiting->stack->pid);
@@ -183,9 +228,10 @@ bool tg_where_teams_write_alone(FILE *stream, const struct tg_where_threads *thr
             write_thread_place(stream, waiting);
         }
         write_others(stream, threads, &team, locks ? "" : "; ");
-        fputs(team.n_locking > 1    ? ". Who has these locks is not known.\n"
-              : team.n_locking == 1 ? ". Who has that lock is not known.\n"
-                                    : ".\n",
+        size_t n_unknown = count_unknown(threads, &team);
+        fputs(n_unknown > 1    ? ". Who has these locks is not known: " LACKS_OWNER
+              : n_unknown == 1 ? ". Who has that lock is not known: " LACKS_OWNER
+                               : ".\n",
               stream);
     }
     return write_idle(stream, threads) || is_told;

@@ -78,7 +78,8 @@ static const char *object_words(const struct tg_where_thread *thread)
                : strstr(inside, "nest_lock") != NULL                                 ? "a nest lock"
                : strncmp(inside, "omp_set_lock", 12) == 0                            ? "a lock"
                : strstr(inside, "critical") != NULL                                  ? "a critical section"
-                                                                                     : "a mutex";
+               : strstr(inside, "atomic_start") != NULL ? "the lock of atomic operations"
+                                                        : "a mutex";
     case TG_WAIT_STREAM:
         return "the lock of a stream";
     case TG_WAIT_LEFT_MUTEX:
@@ -252,7 +253,8 @@ static bool write_shared(FILE *stream, const struct tg_where_threads *threads, s
     write_process(stream, thread);
     fprintf(stream, ", thread %" PRId32 " and %zu more wait at the same futex, ", thread->stack->tid, n - 1);
     tg_stack_words_place(stream, &thread->path.place);
-    fputs("; who wakes them is not known.\n", stream);
+    bool is_lock = tg_where_waits_for_openmp_lock(thread);
+    fputs(is_lock ? "; who has that lock is not known.\n" : "; who wakes them is not known.\n", stream);
     return true;
 }
 

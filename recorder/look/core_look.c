@@ -7,6 +7,7 @@
 #include "recorder/look/telling.h"
 #include "recorder/process/environment.h"
 #include "recorder/process/identity.h"
+#include "recorder/stacks/critical_sections.h"
 
 #include <elf.h>
 #include <inttypes.h>
@@ -183,9 +184,23 @@ static struct tg_halted_thread *halted_threads_of(const struct tg_core_file *cor
     return threads;
 }
 
-/* LOCKS: of each thread the one that it waits for. */
+/* Whether thread INDEX waits for a critical section, and for whom. */
+static bool find_critical_wait(const struct subject *subject, const struct tg_critical_thread *criticals,
+                               size_t index, struct tg_wait *wait)
+{
+    const struct tg_core_file *core = subject->core;
+    size_t owner = tg_critical_owner(criticals, core->n_threads, index);
+    if (owner == SIZE_MAX)
+        return false;
+    *wait = (struct tg_wait){.pid = core->pid, .tid = core->threads[index].tid};
+    tg_critical_wait_make(&criticals[index], core->threads[owner].tid, wait);
+    return true;
+}
+
+/* LOCKS and CRITICALS: of each thread what it waits for. */
 static struct tg_error *note_waits(struct subject *subject, const struct tg_halted_threads *threads,
-                                   const struct tg_kmp_wait *locks)
+                                   const struct tg_kmp_wait *locks,
+                                   const struct tg_critical_thread *criticals)
 {
     struct tg_look_shared *look = subject->look;
     struct tg_error *error = NULL;
@@ -193,6 +208,7 @@ static struct tg_error *note_waits(struct subject *subject, const struct tg_halt
     for (size_t i = 0; error == NULL && i < threads->count; i++) {
         pid_t pid = subject->core->pid;
         if (!(locks[i].owner >= 0 && tg_wait_find_kmp(pid, threads, i, &locks[i], &wait)) &&
+            !find_critical_wait(subject, criticals, i, &wait) &&
             !tg_wait_find(pid, &subject->process.bytes, false, threads, i, &wait))
             continue;
         wait.pid += subject->offset;
@@ -212,18 +228,29 @@ static int ending_signal(const struct tg_core_file *core)
     return is_stop ? 0 : core->signal;
 }
 
-static bool tell_thread(struct subject *subject, size_t index, struct tg_call_stack *stack,
-                        struct tg_frame *frames, struct tg_kmp_wait *lock, uint64_t until_ns)
+/* What threads are read with: room for one stack, which the next one overwrites. */
+struct telling {
+    struct tg_call_stack *stack;
+    struct tg_frame *frames;
+    struct tg_criticals criticals;
+    uint64_t until_ns;
+};
+
+/* What thread INDEX does; LOCK: what it waits for; CRITICAL: which critical sections. */
+static bool tell_thread(struct subject *subject, size_t index, struct telling *telling,
+                        struct tg_kmp_wait *lock, struct tg_critical_thread *critical)
 {
+    struct tg_call_stack *stack = telling->stack;
     const struct tg_core_thread *thread = &subject->core->threads[index];
     struct tg_mpi_values values = {.count = 0};
     struct tg_mpi_requests requests = {.count = 0};
     struct tg_mpi_members members = {.size = 0};
     const struct tg_mpi_asking asking = {&subject->process.stacks, &subject->process.variables,
                                          subject->look->kept};
-    *stack = (struct tg_call_stack){.unwound = frames};
+    *stack = (struct tg_call_stack){.unwound = telling->frames};
     tg_call_stack_read(&subject->process.stacks, &thread->registers, &subject->process.memory,
-                       subject->look->table, until_ns, stack);
+                       subject->look->table, telling->until_ns, stack);
+    tg_critical_thread_init(&telling->criticals, stack, critical);
     if (subject->look->with_values)
         tg_mpi_values_find(&asking, &subject->process.memory, stack, &values);
     if (subject->look->with_values)
@@ -262,36 +289,51 @@ static bool tell_thread(struct subject *subject, size_t index, struct tg_call_st
     return is_there;
 }
 
+static struct tg_error *tell_all(struct subject *subject, struct telling *telling,
+                                 const struct tg_halted_threads *halted)
+{
+    size_t count = subject->core->n_threads;
+    struct tg_kmp_wait *locks = calloc(count + 1, sizeof *locks);
+    struct tg_critical_thread *criticals = calloc(count + 1, sizeof *criticals);
+    struct tg_error *error = locks != NULL && criticals != NULL ? NULL : tg_error_no_memory();
+    struct tg_event_stack_snapshot snapshot = {
+        .snapshot = subject->look->n_processes, .reason = TG_STACK_FATAL_SIGNAL, .threads = count};
+    telling->until_ns = tg_engine_now_ns() + PROCESS_NS;
+    tg_criticals_begin(&subject->process.stacks, &subject->process.memory, &telling->criticals);
+    for (size_t i = 0; error == NULL && i < count; i++)
+        snapshot.taken += tell_thread(subject, i, telling, &locks[i], &criticals[i]);
+    if (error == NULL)
+        error = note_waits(subject, halted, locks, criticals);
+    if (error == NULL)
+        tell(subject, subject->core->pid,
+             (struct tg_event){.kind = TG_EVENT_STACK_SNAPSHOT, .stack_snapshot = snapshot});
+    tg_criticals_end(&telling->criticals);
+    for (size_t i = 0; criticals != NULL && i < count; i++)
+        tg_critical_thread_deinit(&criticals[i]);
+    free(criticals);
+    free(locks);
+    return error;
+}
+
 static struct tg_error *tell_threads(struct subject *subject)
 {
-    struct tg_call_stack *stack = malloc(sizeof *stack);
-    struct tg_frame *frames = calloc(TG_CALL_STACK_MAX_FRAMES, sizeof *frames);
+    struct telling telling = {.stack = malloc(sizeof *telling.stack),
+                              .frames = calloc(TG_CALL_STACK_MAX_FRAMES, sizeof *telling.frames)};
     struct tg_halted_thread *threads = halted_threads_of(subject->core);
-    struct tg_kmp_wait *locks = calloc(subject->core->n_threads + 1, sizeof *locks);
     struct tg_halted_threads halted = {0};
-    bool has_memory = stack != NULL && frames != NULL && threads != NULL && locks != NULL;
+    bool has_memory = telling.stack != NULL && telling.frames != NULL && threads != NULL;
     struct tg_error *error = has_memory ? NULL : tg_error_no_memory();
     if (error == NULL)
         error = tg_halted_threads_init(threads, subject->core->n_threads, &halted);
     tg_halted_threads_find_settings(&halted, &subject->process.stacks.nest_locks, &subject->process.bytes);
     tg_halted_threads_find_numbers(&halted, &subject->process.stacks.kmp_numbers, &subject->process.bytes);
     halted.streams = subject->process.stacks.streams;
-    struct tg_event_stack_snapshot snapshot = {.snapshot = subject->look->n_processes,
-                                               .reason = TG_STACK_FATAL_SIGNAL,
-                                               .threads = subject->core->n_threads};
-    uint64_t until_ns = tg_engine_now_ns() + PROCESS_NS;
-    for (size_t i = 0; error == NULL && i < subject->core->n_threads; i++)
-        snapshot.taken += tell_thread(subject, i, stack, frames, &locks[i], until_ns);
     if (error == NULL)
-        error = note_waits(subject, &halted, locks);
-    if (error == NULL)
-        tell(subject, subject->core->pid,
-             (struct tg_event){.kind = TG_EVENT_STACK_SNAPSHOT, .stack_snapshot = snapshot});
+        error = tell_all(subject, &telling, &halted);
     tg_halted_threads_deinit(&halted);
-    free(locks);
     free(threads);
-    free(frames);
-    free(stack);
+    free(telling.frames);
+    free(telling.stack);
     return error;
 }
 

@@ -6,6 +6,7 @@
 #include "recorder/process/memory.h"
 #include "recorder/process/proc_status.h"
 #include "recorder/process/still_memory.h"
+#include "recorder/stacks/critical_sections.h"
 #include "recorder/stacks/streams.h"
 
 #include <inttypes.h>
@@ -236,6 +237,45 @@ bool tg_reading_take(struct tg_look_shared *look, const struct tg_halt *halt, ui
         reading->snapshot.threads -= halt->threads[i].is_gone;
     }
     return ok;
+}
+
+/* The wait of thread TID of process PID that was noted, or a new one; NULL without memory. */
+static struct tg_wait *wait_of(struct tg_look_shared *look, pid_t pid, pid_t tid)
+{
+    const struct tg_wait wait = {.pid = pid, .tid = tid};
+    for (size_t i = look->n_waits; i-- > 0 && look->waits[i].pid == pid;)
+        if (look->waits[i].tid == tid)
+            return &look->waits[i];
+    struct tg_error *error = TG_ARRAY_APPEND(look->waits, look->n_waits, look->waits_capacity, wait);
+    bool is_there = error == NULL;
+    tg_error_destroy(error);
+    return is_there ? &look->waits[look->n_waits - 1] : NULL;
+}
+
+void tg_reading_find_criticals(struct tg_look_shared *look, pid_t pid, const struct tg_reading *reading)
+{
+    const struct tg_inspect_memory memory = {&pid, read_memory};
+    const struct tg_call_stack *stacks = reading->calls.stacks;
+    struct tg_criticals criticals;
+    size_t n_waiting = 0;
+    for (size_t i = 0; i < reading->count; i++)
+        n_waiting += stacks[i].count > 0 && tg_critical_is_awaited(&reading->process, &memory, &stacks[i]);
+    struct tg_critical_thread *threads = n_waiting > 0 ? calloc(reading->count, sizeof *threads) : NULL;
+    if (threads == NULL)
+        return;
+    tg_criticals_begin(&reading->process, &memory, &criticals);
+    for (size_t i = 0; i < reading->count; i++)
+        tg_critical_thread_init(&criticals, &stacks[i], &threads[i]);
+    for (size_t i = 0; i < reading->count; i++) {
+        size_t owner = tg_critical_owner(threads, reading->count, i);
+        struct tg_wait *wait = owner != SIZE_MAX ? wait_of(look, pid, reading->tids[i]) : NULL;
+        if (wait != NULL && wait->is.owner == 0)
+            tg_critical_wait_make(&threads[i], reading->tids[owner], wait);
+    }
+    for (size_t i = 0; i < reading->count; i++)
+        tg_critical_thread_deinit(&threads[i]);
+    tg_criticals_end(&criticals);
+    free(threads);
 }
 
 void tg_reading_count_bytes(const struct tg_look_shared *look, pid_t pid, struct tg_reading *reading)

@@ -286,6 +286,8 @@ static struct tg_error *visit_some(struct visit *visits, size_t count)
     }
     for (size_t i = 0; i < count; i++) {
         if (error == NULL && visits[i].is_taken)
+            tg_reading_find_criticals(visits[i].look, visits[i].pid, &visits[i].reading);
+        if (error == NULL && visits[i].is_taken)
             tg_reading_tell(visits[i].look, visits[i].pid, visits[i].bits, visits[i].tries == 1,
                             &visits[i].reading);
         tg_halt_end(&visits[i].halt); /* without memory */

@@ -1,9 +1,11 @@
 /* Two OpenMP threads and nest locks. usage: nest_locks HOW
  * crosswise: each has one and waits for the other; held: one has it twice and sleeps; task: it was locked in another task
- * than its owner runs now; plain: as crosswise, of locks that are none of nest locks; critical: one sleeps in a critical section.
+ * than its owner runs now; plain: as crosswise, of locks that are none of nest locks; critical: one sleeps in a critical section;
+ * apart: three named ones, one of which is left again, and a way out that never returns.
  * Lines with "culprit" are where threads stay. */
 #include <omp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -49,6 +51,38 @@ static void sleep_in_critical(int me)
     }
 }
 
+static volatile int others, is_kept;
+
+static void leave_at_once(void)
+{
+#pragma omp critical(left)
+    others++;
+#pragma omp critical(kept)
+    others++;
+}
+
+static void keep_apart(int me)
+{
+    if (me == 0) {
+        while (!is_kept)
+            ;
+        say_there();
+        leave_at_once();
+        return;
+    }
+#pragma omp critical(left)
+    others++;
+#pragma omp critical(kept)
+    {
+        is_kept = 1;
+        if (others > 2)
+            abort();
+#pragma omp critical(inner)
+        others++;
+        pause(); /* culprit of apart */
+    }
+}
+
 static void sleep_with_lock(void)
 {
     omp_set_nest_lock(&first);
@@ -81,6 +115,8 @@ int main(int argc, char **argv)
             lock_plain(me == 0 ? &plain_first : &plain_second, me == 0 ? &plain_second : &plain_first);
         else if (strcmp(how, "critical") == 0)
             sleep_in_critical(me);
+        else if (strcmp(how, "apart") == 0)
+            keep_apart(me);
         else if (me == 0) {
 #pragma omp barrier
             say_there();

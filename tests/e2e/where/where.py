@@ -542,9 +542,11 @@ NEST_LOCKS = {
              "called from lock_plain \\(nest_locks.c:AT\\).*\n  thread \\1 waits for a lock that thread N holds; it is in omp_set_lock",
     "critical": "In nest_locks\\S* \\(process N\\), thread N waits for a critical section that thread M holds, which is in pause, called from "
                 "sleep_in_critical \\(nest_locks.c:AT\\)",
+    "apart": "In nest_locks\\S* \\(process N\\), thread N waits for a critical section that thread M holds, which is in pause, called from "
+             "keep_apart \\(nest_locks.c:AT\\)",
 }
 # the runtime, its kind of lock, and where its locks have owners
-LOCK_KINDS = (("gcc", "", "crosswise held task"), ("clang", "queuing", "crosswise held"), ("clang", "tas", "crosswise plain critical"),
+LOCK_KINDS = (("gcc", "", "crosswise held task critical apart"), ("clang", "queuing", "crosswise held critical apart"), ("clang", "tas", "crosswise plain critical"),
               ("clang", "futex", "crosswise plain critical"), ("clang", "drdpa", "crosswise"), ("clang", "ticket", "held"))
 
 
@@ -566,7 +568,7 @@ def nest_locks():
                     if re.search(pattern, text):
                         break
                     time.sleep(0.2)
-                if kind == "futex" and "is not known." in text: # the code of this kind is another one in libomp 19
+                if kind == "futex" and "is not known" in text: # the code of this kind is another one in libomp 19
                     continue
                 check(re.search(pattern, text) and (way != "task" or "holds" not in text), compiler, kind, way, pattern, text)
                 # what clang makes a function of its own of goes by the function that the user wrote
@@ -581,8 +583,7 @@ def nest_locks():
 def functions_of_libgomp(program, text_lines):
     """Functions of libgomp that jump to others of it, which have no names and return in their place, are named by the calls."""
     for way, pattern in (("plain", r"In nest_locks\.gcc \(process \d+\), (thread \d+ is in omp_set_lock, called from lock_plain \(nest_locks\.c:AT\)(; |\. )){2}"
-                                   r"Who has these locks is not known\.\n"),
-                         ("critical", r"thread \d+ is in GOMP_critical_start, called from sleep_in_critical")):
+                                   r"Who has these locks is not known: the OpenMP runtime keeps no owner"),):
         lines = [n for n, text in text_lines if f"culprit of {way} " in text]
         with ready(program, way) as process:
             for _ in range(40): # until all of them wait

@@ -185,10 +185,14 @@ static void test_locks_without_ranks(void **state)
         expect(&look, NULL, TG_WHERE_UNKNOWN,
                n_locking == 1 ? "In ? (process 100), 1 thread waits in GOMP_barrier, called from solve "
                                 "(a.c:30); thread 1100 is in omp_set_lock, called from solve (a.c:31). Who "
-                                "has that lock is not known.\n"
+                                "has that lock is not known: the OpenMP runtime keeps no owner that could be "
+                                "read, and no thread's "
+                                "calls show one.\n"
                               : "In ? (process 100), thread 100 is in omp_set_lock, called from solve "
                                 "(a.c:31); thread 1100 is in omp_set_lock, called from solve (a.c:31). Who "
-                                "has these locks is not known.\n");
+                                "has these locks is not known: the OpenMP runtime keeps no owner that could "
+                                "be read, and no thread's "
+                                "calls show one.\n");
         tg_where_look_deinit(&look);
     }
 }
