@@ -4,6 +4,7 @@
 #include "analyzer/finding/polling.h"
 #include "analyzer/output/openmp_words.h"
 #include "analyzer/output/quantity.h"
+#include "analyzer/output/rank_ranges.h"
 #include "analyzer/output/stack_words.h"
 #include "format/base/printable.h"
 #include "format/base/signal_name.h"
@@ -86,13 +87,27 @@ bool tg_words_is_same_line(const struct tg_verdict_input *input, size_t process,
     return strcmp(first, second) == 0;
 }
 
+/* Whether NAME is an address in the library of mpi4py, which is the same for all lines of a script that make the call. */
+static bool is_address_in_mpi4py(const char *name)
+{
+    static const char *const files[] = {"MPI.cpython-", "MPI.abi3.so+", "MPI.so+", "MPI.mpich.",
+                                        "MPI.openmpi."};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (strncmp(name, files[i], strlen(files[i])) == 0 && strstr(name, ".so+0x") != NULL)
+            return true;
+    return false;
+}
+
 void tg_words_code(FILE *stream, const struct tg_verdict_input *input, size_t process, uint64_t code)
 {
     char text[512];
     if (code == 0)
         return;
     name_code(input, process, code, text, sizeof text);
-    fprintf(stream, " %s %s", strncmp(text, "0x", 2) == 0 ? "at" : "in", text);
+    if (is_address_in_mpi4py(text))
+        fputs(" in mpi4py (the script's line was not recorded)", stream);
+    else
+        fprintf(stream, " %s %s", strncmp(text, "0x", 2) == 0 ? "at" : "in", text);
 }
 
 /* The last stack of the thread of PROCESS that is in the call of MPI which it made from CODE at SINCE_NS; NULL: none is, or
@@ -177,9 +192,33 @@ void tg_words_lock(FILE *stream, const struct tg_verdict_input *input, size_t pr
     tg_words_mutex(stream, input, process, place->what, place->id);
 }
 
-void tg_words_comm(FILE *stream, const struct tg_mpi_model *mpi, const char *job, uint64_t comm)
+/* " of ranks 0,2, made by MPI_Comm_split in main (a.c:7)", as far as that is known. */
+static void print_origin(FILE *stream, const struct tg_verdict_input *input,
+                         const struct tg_mpi_comm_facts *facts)
 {
-    const struct tg_mpi_comm_facts facts = tg_mpi_model_comm(mpi, job, comm);
+    int64_t ranks[16];
+    bool lists = facts->n_members > 0 && facts->n_members <= sizeof ranks / sizeof *ranks &&
+                 (int64_t)facts->n_members == facts->size;
+    for (size_t i = 0; lists && i < facts->n_members; i++) {
+        ranks[i] = facts->members[i];
+        lists = ranks[i] >= 0;
+    }
+    if (lists) {
+        char text[256];
+        size_t count = tg_rank_ranges_sort(ranks, facts->n_members);
+        fprintf(stream, " of rank%s %s", facts->n_members == 1 ? "" : "s",
+                tg_rank_ranges_print(ranks, count, text, sizeof text));
+    }
+    if (facts->made_by != NULL) {
+        fputs(lists ? ", made by " : " made by ", stream);
+        tg_printable_write(stream, facts->made_by);
+        tg_words_code(stream, input, facts->maker, facts->made_in);
+    }
+}
+
+void tg_words_comm(FILE *stream, const struct tg_verdict_input *input, const char *job, uint64_t comm)
+{
+    const struct tg_mpi_comm_facts facts = tg_mpi_model_comm(input->mpi, job, comm);
     if (comm == 1) {
         fputs("MPI_COMM_WORLD", stream);
     } else if (facts.name != NULL && *facts.name != '\0') {
@@ -191,6 +230,7 @@ void tg_words_comm(FILE *stream, const struct tg_mpi_model *mpi, const char *job
                 : facts.origin == TG_MPI_COMM_FILE ? "file"
                                                    : "communicator",
                 comm);
+        print_origin(stream, input, &facts);
     }
 }
 
@@ -209,7 +249,7 @@ void tg_words_collective(FILE *stream, const struct tg_verdict_input *input,
 {
     print_instance(stream, collective->instance);
     fputs(" on ", stream);
-    tg_words_comm(stream, input->mpi, collective->job, collective->comm);
+    tg_words_comm(stream, input, collective->job, collective->comm);
     tg_words_job(stream, input, collective->job);
 }
 
@@ -359,7 +399,7 @@ void tg_words_message(FILE *stream, const struct tg_verdict_input *input,
     else
         fputs(", any tag", stream);
     fputs(" on ", stream);
-    tg_words_comm(stream, input->mpi, message->job, message->comm);
+    tg_words_comm(stream, input, message->job, message->comm);
     tg_words_job(stream, input, message->job);
     if (message->bytes > 0 || !tg_attachment_is_late(input, message->process)) /* unknown of those */
         fprintf(stream, ", %" PRIu64 " bytes", message->bytes);
@@ -403,7 +443,7 @@ static void print_request(FILE *stream, const struct tg_verdict_input *input,
         fputs(" (", stream);
         print_instance(stream, started->instance);
         fputs(" on ", stream);
-        tg_words_comm(stream, input->mpi, started->job, started->comm);
+        tg_words_comm(stream, input, started->job, started->comm);
         fputc(')', stream);
     } else if (partitioned != NULL) {
         const struct tg_mpi_call call = {.name = partitioned->name,

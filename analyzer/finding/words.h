@@ -53,8 +53,8 @@ void tg_words_mpi_thread(FILE *stream, const struct tg_verdict_input *input,
                          const struct tg_mpi_thread *thread);
 /* The state of PROCESS's main thread, in the words of a worker's state. */
 void tg_words_process_state(FILE *stream, const struct tg_verdict_input *input, size_t process);
-/* "MPI_COMM_WORLD", "communicator 'rows'", "communicator 0x..." */
-void tg_words_comm(FILE *stream, const struct tg_mpi_model *mpi, const char *job, uint64_t comm);
+/* "MPI_COMM_WORLD", "communicator 'rows'", "communicator 0x... of ranks 0,2, made by MPI_Comm_split in main (a.c:7)" */
+void tg_words_comm(FILE *stream, const struct tg_verdict_input *input, const char *job, uint64_t comm);
 /* "number 17 on MPI_COMM_WORLD" */
 void tg_words_collective(FILE *stream, const struct tg_verdict_input *input,
                          const struct tg_mpi_collective *collective);

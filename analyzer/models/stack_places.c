@@ -100,6 +100,18 @@ bool tg_stack_is_mpi_entry(const struct tg_stack_call *call)
     return BEGINS(base_name(call->module), runtime_files) && BEGINS(call->function, beginnings);
 }
 
+/* Whether CALL is one of MPI in which no code of the program runs: what MPI loads meanwhile is not the program's either, from wherever
+ * (hwloc asks libudev). */
+static bool is_mpi_start(const struct tg_stack_call *call)
+{
+    static const char *const names[] = {"MPI_Init",  "MPI_Init_thread",  "MPI_Session_init",
+                                        "PMPI_Init", "PMPI_Init_thread", "PMPI_Session_init"};
+    for (size_t i = 0; tg_stack_is_mpi_entry(call) && i < sizeof names / sizeof *names; i++)
+        if (strcmp(call->function, names[i]) == 0)
+            return true;
+    return false;
+}
+
 /* ---- calls */
 
 /* IN_RUNTIME: its file is one of a runtime library. */
@@ -157,7 +169,44 @@ static bool find_own(void *context, const struct tg_stack_call *call)
 struct passing {
     bool (*take)(void *context, const struct tg_stack_call *call);
     void *context;
+    size_t n_starting; /* calls that MPI makes while it starts; the last one is MPI's own */
 };
+
+struct start_search {
+    size_t n_passed, n_starting;
+};
+
+static bool find_start(void *context, const struct tg_stack_call *call)
+{
+    struct start_search *search = context;
+    search->n_passed++;
+    if (is_mpi_start(call))
+        search->n_starting = search->n_passed;
+    return !call->is_signal;
+}
+
+static bool pass_start_as_runtime(void *context, const struct tg_stack_call *call)
+{
+    struct passing *passing = context;
+    struct tg_stack_call passed = *call;
+    passed.is_runtime |= passing->n_starting > 0;
+    passing->n_starting -= passing->n_starting > 0;
+    return passing->take(passing->context, &passed);
+}
+
+/* The same for all calls, but those by which MPI starts are a runtime's. */
+static void each_call_started(const struct tg_stack_model *model, const struct tg_last_stack *stack,
+                              bool (*take)(void *context, const struct tg_stack_call *call), void *context)
+{
+    struct start_search search = {0};
+    struct passing passing = {.take = take, .context = context};
+    each_call(model, stack, find_start, &search);
+    passing.n_starting = search.n_starting;
+    if (passing.n_starting > 0)
+        each_call(model, stack, pass_start_as_runtime, &passing);
+    else
+        each_call(model, stack, take, context);
+}
 
 static bool pass_standard_as_runtime(void *context, const struct tg_stack_call *call)
 {
@@ -172,12 +221,12 @@ void tg_stack_each_call(const struct tg_stack_model *model, const struct tg_last
                         bool (*take)(void *context, const struct tg_stack_call *call), void *context)
 {
     bool has_own = false;
-    struct passing passing = {take, context};
-    each_call(model, stack, find_own, &has_own);
+    struct passing passing = {.take = take, .context = context};
+    each_call_started(model, stack, find_own, &has_own);
     if (has_own)
-        each_call(model, stack, pass_standard_as_runtime, &passing);
+        each_call_started(model, stack, pass_standard_as_runtime, &passing);
     else
-        each_call(model, stack, take, context);
+        each_call_started(model, stack, take, context);
 }
 
 /* ---- places */

@@ -224,6 +224,45 @@ static struct tg_error *find_abort(struct tg_verdict_draft *draft, const struct 
     return error;
 }
 
+/* How a thread ended its process. */
+struct exit_search {
+    bool exits;           /* in exit, or one of its like */
+    bool was_main;        /* right behind that, the C library's call of main, which is gone */
+    bool is_behind;       /* the call before was exit */
+    bool has_interpreter; /* whose main is not the script's */
+};
+
+static bool take_exit_call(void *context, const struct tg_stack_call *call)
+{
+    static const char *const names[] = {"exit", "_exit", "__GI__exit", "__GI_exit", "_Exit", "quick_exit"};
+    struct exit_search *search = context;
+    bool is_exit = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        is_exit |= strcmp(call->function, names[i]) == 0;
+    search->was_main |= search->is_behind && (strcmp(call->function, "__libc_start_call_main") == 0 ||
+                                              strcmp(call->function, "__libc_start_main") == 0);
+    search->exits |= is_exit;
+    search->is_behind = is_exit;
+    search->has_interpreter |= tg_stack_is_interpreter(call->module);
+    return true;
+}
+
+/* The stack with which the process of ENTRY exited; NULL unknown. */
+static const struct tg_last_stack *find_exit(const struct tg_stack_model *stacks,
+                                             const struct tg_process_entry *entry, struct exit_search *found)
+{
+    for (size_t i = 0; stacks != NULL && i < tg_stack_model_count(stacks); i++) {
+        const struct tg_last_stack *stack = tg_stack_model_at(stacks, i);
+        *found = (struct exit_search){0};
+        if (stack->process == entry->index && stack->reason == TG_STACK_EXIT &&
+            stack->time_ns >= entry->start_ns)
+            tg_stack_each_call(stacks, stack, take_exit_call, found);
+        if (found->exits)
+            return stack;
+    }
+    return NULL;
+}
+
 static struct tg_error *find_early_exit(struct tg_verdict_draft *draft, const struct tg_process_entry *entry,
                                         const struct tg_mpi_thread *caller)
 {
@@ -232,11 +271,21 @@ static struct tg_error *find_early_exit(struct tg_verdict_draft *draft, const st
                                        .since_ns = entry->ended_ns,
                                        .process = entry->index,
                                        .code = caller->call.code};
+    struct exit_search found;
+    const struct tg_last_stack *stack = find_exit(draft->input->stacks, entry, &found);
+    bool has_place = stack != NULL && tg_stack_place_find(draft->input->stacks, stack).is_known;
+    struct tg_verdict_input input = *draft->input;
     tg_words_process(stream, draft->input, entry->index);
     fprintf(stream, " exited with status %" PRId64, entry->status);
     tg_words_moment(stream, draft->input, entry->ended_ns);
-    fputs(" without calling MPI_Finalize, ", stream);
-    tg_words_mpi_thread(stream, draft->input, caller);
+    if (has_place)
+        tg_verdict_print_stack(stream, draft->input, stack);
+    else if (stack != NULL && found.was_main && !found.has_interpreter)
+        fputs(", as main returned,", stream);
+    fputs(has_place ? ", without calling MPI_Finalize, " : " without calling MPI_Finalize, ", stream);
+    if (has_place || (stack != NULL && found.was_main))
+        input.stacks = NULL; /* the last stack is told already, or is that of the C library alone */
+    tg_words_mpi_thread(stream, &input, caller);
     fputc('.', stream);
     return tg_verdict_add(draft, &finding);
 }

@@ -88,7 +88,7 @@ static void print_rank_error(struct tg_verdict_draft *draft, const struct tg_mpi
     if (facts.size <= 0 || facts.is_inter || rank < facts.size)
         return;
     fprintf(draft->stream, ": there is no rank %" PRId64 " in ", rank);
-    tg_words_comm(draft->stream, mpi, job, fault->call.comm);
+    tg_words_comm(draft->stream, draft->input, job, fault->call.comm);
     fprintf(draft->stream, ", which has %" PRId64 " rank%s", facts.size, facts.size == 1 ? "" : "s");
 }
 

@@ -168,7 +168,7 @@ static void print_group(const struct leftovers *leftovers, const struct group *g
         tg_words_process(stream, input, group->partner);
     } else if (peer != NOBODY) {
         fprintf(stream, "rank %" PRId64 " of ", peer);
-        tg_words_comm(stream, input->mpi, message->job, message->comm);
+        tg_words_comm(stream, input, message->job, message->comm);
     }
     fputs(" (", stream);
     tg_printable_write(stream, message->name);

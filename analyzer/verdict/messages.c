@@ -388,7 +388,7 @@ void tg_verdict_print_elsewhere(struct tg_verdict_draft *draft, const struct tg_
         return;
     const struct tg_mpi_message *there = &others[i].message;
     fputs(" On ", stream);
-    tg_words_comm(stream, draft->input->mpi, there->job, there->comm);
+    tg_words_comm(stream, draft->input, there->job, there->comm);
     fputs(", ", stream);
     tg_words_process(stream, draft->input, there->process);
     fputs(is_send ? " waits for that tag from " : " has sent that tag to ", stream);

@@ -300,11 +300,11 @@ static void print_odd(struct tg_verdict_draft *draft, const struct tg_verdict_wa
     const char *job = tg_process_model_at(draft->input->processes, ring[0]->from)->job;
     fprintf(stream, " Only rank %" PRId64 " is in it on ",
             tg_process_model_at(draft->input->processes, ring[0]->from)->rank);
-    tg_words_comm(stream, draft->input->mpi, job, ring[0]->thread->call.comm);
+    tg_words_comm(stream, draft->input, job, ring[0]->thread->call.comm);
     fputs("; ", stream);
     tg_arrivals_print(stream, others, count, false);
     fputs(" are on ", stream);
-    tg_words_comm(stream, draft->input->mpi, job, ring[1]->thread->call.comm);
+    tg_words_comm(stream, draft->input, job, ring[1]->thread->call.comm);
     fputc('.', stream);
 }
 

@@ -182,7 +182,12 @@ struct tg_mpi_comm_facts tg_mpi_model_comm(const struct tg_mpi_model *model, con
                                       .origin = found->origin,
                                       .parent = found->parent,
                                       .size = found->size,
-                                      .is_inter = found->is_inter};
+                                      .is_inter = found->is_inter,
+                                      .made_by = found->made_by,
+                                      .maker = found->maker,
+                                      .made_in = found->made_in,
+                                      .members = found->is_inter ? NULL : found->world_ranks,
+                                      .n_members = found->is_inter ? 0 : found->n_world_ranks};
 }
 
 size_t tg_mpi_model_fault_count(const struct tg_mpi_model *model)

@@ -383,6 +383,34 @@ static struct tg_error *join_sides(struct tg_mpi_comms *comms, struct tg_mpi_com
                                                           : link_sides(comms, comm, other);
 }
 
+/* Whether CALL is one that makes what TOLD tells of. One that began earlier (MPI_Comm_idup) is another one's by then. */
+static bool makes(const struct tg_mpi_call *call, const struct tg_event_mpi_comm *told)
+{
+    static const struct {
+        const char *beginning;
+        enum tg_mpi_comm_origin origin;
+    } makers[] = {{"MPI_Comm_dup", TG_MPI_COMM_DUP},
+                  {"MPI_Comm_split", TG_MPI_COMM_SPLIT},
+                  {"MPI_Comm_create", TG_MPI_COMM_CREATE},
+                  {"MPI_Cart_", TG_MPI_COMM_CREATE},
+                  {"MPI_Graph_create", TG_MPI_COMM_CREATE},
+                  {"MPI_Dist_graph_create", TG_MPI_COMM_CREATE},
+                  {"MPI_Cart_sub", TG_MPI_COMM_SPLIT},
+                  {"MPI_Comm_spawn", TG_MPI_COMM_SPAWN},
+                  {"MPI_Intercomm_create", TG_MPI_COMM_INTERCOMM},
+                  {"MPI_Comm_accept", TG_MPI_COMM_INTERCOMM},
+                  {"MPI_Comm_connect", TG_MPI_COMM_INTERCOMM},
+                  {"MPI_Comm_join", TG_MPI_COMM_INTERCOMM},
+                  {"MPI_Intercomm_merge", TG_MPI_COMM_MERGE},
+                  {"MPI_Win_", TG_MPI_COMM_WINDOW},
+                  {"MPI_File_open", TG_MPI_COMM_FILE}};
+    for (size_t i = 0; call != NULL && call->name != NULL && i < sizeof makers / sizeof *makers; i++)
+        if (told->origin == makers[i].origin && (told->parent == 0 || call->comm == told->parent) &&
+            strncmp(call->name, makers[i].beginning, strlen(makers[i].beginning)) == 0)
+            return true;
+    return false;
+}
+
 struct tg_error *tg_mpi_comms_take(struct tg_mpi_comms *comms, const char *job, size_t process,
                                    int64_t world_rank, const struct tg_event_mpi_comm *told,
                                    const struct tg_mpi_call *call, uint64_t born_ns)
@@ -399,6 +427,11 @@ struct tg_error *tg_mpi_comms_take(struct tg_mpi_comms *comms, const char *job, 
         comm->origin = (enum tg_mpi_comm_origin)told->origin;
         comm->parent = told->parent;
         comm->is_inter = is_inter(comms, job, told);
+    }
+    if (comm == entry && comm->made_by == NULL && call != NULL && call->code != 0 && makes(call, told)) {
+        comm->made_by = call->name;
+        comm->maker = process;
+        comm->made_in = call->code;
     }
     bool is_made = parent != NULL && parent != comm && parent->joint.is_joint && told->link == 0;
     if (comm == entry && (told->link != 0 || is_made)) {
@@ -469,6 +502,9 @@ static struct tg_error *copy_comm(const struct tg_mpi_comm *from, struct tg_mpi_
     comm->origin = from->origin;
     comm->parent = from->parent;
     comm->name = from->name;
+    comm->made_by = from->made_by;
+    comm->maker = from->maker;
+    comm->made_in = from->made_in;
     comm->is_inter = from->is_inter;
     error = copy_ranks(from->world_ranks, from->n_world_ranks, &comm->world_ranks, &comm->n_world_ranks);
     return error != NULL

@@ -60,8 +60,11 @@ struct tg_mpi_comm {
     struct tg_mpi_joint joint;
     struct tg_mpi_comm *same; /* the communicator of which it is an alias; NULL: none */
     enum tg_mpi_comm_origin origin;
-    uint64_t parent;  /* id, 0: none, or not known */
-    const char *name; /* name that the program gave it, NULL none; interned */
+    uint64_t parent;     /* id, 0: none, or not known */
+    const char *name;    /* name that the program gave it, NULL none; interned */
+    const char *made_by; /* call that made it, of the process that told so first; NULL unknown; interned */
+    size_t maker;        /* process that did so, and where it made the call */
+    uint64_t made_in;
     UT_hash_handle hh;
 };
 

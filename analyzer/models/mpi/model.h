@@ -115,13 +115,19 @@ const struct tg_mpi_site *tg_mpi_model_sites(const struct tg_mpi_model *model, c
                                              size_t process, size_t *n, bool *is_whole);
 
 /* The name that the program gave to COMM of JOB; NULL: none. What else is known of it: how it was made, from which
- * one (0: none), and its size. */
+ * one (0: none), by which call of which process (NULL: not known), and its size. */
 struct tg_mpi_comm_facts {
     const char *name;
+    const char *made_by;
+    size_t maker;
+    uint64_t made_in; /* where that called */
     enum tg_mpi_comm_origin origin;
     uint64_t parent;
     int64_t size;  /* 0 unknown */
     bool is_inter; /* peers are ranks of another group */
+    /* world ranks of its members, by rank; NULL unknown, or of an intercommunicator; the model's */
+    const int64_t *members;
+    size_t n_members;
 };
 struct tg_mpi_comm_facts tg_mpi_model_comm(const struct tg_mpi_model *model, const char *job, uint64_t comm);
 

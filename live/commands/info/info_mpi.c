@@ -184,7 +184,7 @@ static struct tg_error *visit_collective(void *context, const struct tg_mpi_coll
     fputs("  ", w->out);
     tg_printable_write(w->out, collective->name);
     fprintf(w->out, " (number %" PRIu64 " on ", collective->instance);
-    tg_words_comm(w->out, w->input.mpi, collective->job, collective->comm);
+    tg_words_comm(w->out, &w->input, collective->job, collective->comm);
     tg_words_job(w->out, &w->input, collective->job);
     fputc(')', w->out);
     if (collective->root >= 0)

@@ -36,7 +36,7 @@ WAYS = {
     "send": (True, "deadlock", ("rank 0 has been in MPI_Send to rank 1", "rank 1 has been in MPI_Send to rank 0"), "culprit of send"),
     "mismatch": (True, "mpi_mismatch", ("ranks 0 and 2 called MPI_Barrier", "rank 1 called MPI_Bcast with root 1"), "culprit of mismatch"),
     "abort": (False, "crash", ("Rank 1 called MPI_Abort with error code 7",), "culprit of abort"),
-    "exit": (False, "early_exit", ("Rank 1 exited with status 3", "without calling MPI_Finalize", "MPI_Barrier"), "culprit of exit"),
+    "exit": (False, "early_exit", ("Rank 1 exited with status 3", "calling _exit, called from ", ", without calling MPI_Finalize", "MPI_Barrier"), "culprit of exit"),
     "exit_0": (False, "early_exit", ("Rank 1 exited with status 0", "without calling MPI_Finalize", "MPI_Barrier"), "culprit of exit"),
     "kill": (False, "killed", ("Rank 1 was killed by SIGKILL", "before any other rank ended"), None),
 }

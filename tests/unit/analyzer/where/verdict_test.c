@@ -313,10 +313,16 @@ static void test_two_jobs(void **state)
     tg_where_look_deinit(&look);
 }
 
-/* What MPI's own components call to each other is no callback of the program's. */
+/* What MPI's own components call to each other is no callback of the program's; nor is what they call while MPI starts. */
 static void test_components(void **state)
 {
     (void)state;
+    static const struct frame starting[] = {{LIBC, "close", 0},
+                                            {"/usr/lib/libudev.so.1", "", 0},
+                                            {"/usr/lib/libudev.so.1", "udev_device_get_property_value", 0},
+                                            {"/usr/lib/libhwloc.so.15", "hwloc_topology_load", 0},
+                                            {MPI, "PMPI_Init_thread", 0},
+                                            {PROGRAM, "main", 21}};
     static const struct frame frames[] = {
         {MPI, "ompi_coll_base_barrier_intra_basic_linear", 0},
         {"/usr/lib/libmca_common_ompio.so.41", "mca_common_ompio_file_close", 0},
@@ -327,6 +333,13 @@ static void test_components(void **state)
     add_thread_frames(&look, 1, 0, frames, 4);
     char *text = said(&look, NULL, TG_WHERE_DIFFERENT);
     assert_non_null(strstr(text, "rank 1 is in MPI_File_close, called from solve (a.c:20)"));
+    free(text);
+    tg_where_look_deinit(&look);
+    make_team(&look);
+    add_thread_frames(&look, 1, 0, starting, 6);
+    text = said(&look, NULL, TG_WHERE_DIFFERENT);
+    assert_non_null(strstr(text, "rank 1 is in MPI_Init_thread, called from main (a.c:21)\n"));
+    assert_null(strstr(text, "callback"));
     free(text);
     tg_where_look_deinit(&look);
 }
