@@ -8,7 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PASSES = 64, MAX_WAYS = 16, MAX_LOCKS = 64, CALL_BYTES = 5, CALL_OF_POINTER_BYTES = 6 };
+enum {
+    NEAR = 12,
+    MAX_TABLE = 512,
+    MAX_TABLES = 8,
+    MAX_PASSES = 64,
+    MAX_WAYS = 16,
+    MAX_LOCKS = 64,
+    CALL_BYTES = 5,
+    CALL_OF_POINTER_BYTES = 6
+};
 
 /* What an instruction does to registers and sections. */
 struct step {
@@ -19,6 +28,11 @@ struct step {
     uint16_t lost;              /* bit i: register i has another value then */
     uint64_t value;             /* of CONSTANT; where a jump leads to */
     struct tg_critical_call is; /* of CALL, and of JUMP out of the function */
+    struct {
+        int8_t base;           /* register with its address; -1: that is VALUE */
+        size_t count;          /* 0: no jump by a table */
+        size_t first, n_found; /* of the reading's entries */
+    } table;
 };
 
 /* What registers have before an instruction, by all known ways that lead there. */
@@ -55,6 +69,12 @@ struct reading {
     size_t n_steps, steps_capacity;
     struct target *targets; /* of jumps, sorted */
     size_t n_targets, targets_capacity;
+    uint64_t *entries; /* of tables of jumps: where they lead to */
+    size_t n_entries, entries_capacity;
+    struct {
+        size_t at;      /* number of the instruction */
+        uint64_t value; /* what was compared with; register with the address of a table */
+    } compared, table;
     uint64_t locks[MAX_LOCKS]; /* of sections */
     size_t n_locks;
     bool is_wrong; /* a lock is unknown, or sections do not end as they begin */
@@ -110,6 +130,43 @@ static uint64_t target_of(const struct reading *reading, const cs_insn *insn)
     return is_read ? target : 0;
 }
 
+/* What a jump by a table needs: before it, its number is compared with the last one, and an entry, which is relative to the table, is
+ * read. */
+static void note_table(struct reading *reading, const cs_insn *insn)
+{
+    const cs_x86_op *to = &insn->detail->x86.operands[0], *from = &insn->detail->x86.operands[1];
+    if (insn->detail->x86.op_count != 2)
+        return;
+    if (insn->id == X86_INS_CMP && to->type == X86_OP_REG && from->type == X86_OP_IMM && from->imm >= 0) {
+        reading->compared.at = reading->n_steps;
+        reading->compared.value = (uint64_t)from->imm;
+    } else if (insn->id == X86_INS_MOVSXD && from->type == X86_OP_MEM && from->size == 4 &&
+               from->mem.scale == 4 && from->mem.disp == 0 && from->mem.index != X86_REG_INVALID &&
+               tg_general_register(from->mem.base) >= 0) {
+        reading->table.at = reading->n_steps;
+        reading->table.value = (uint64_t)tg_general_register(from->mem.base);
+    }
+}
+
+/* Whether INSN, a jump, is one by a table: where that is, and how many entries it has. */
+static void take_table(const struct reading *reading, const cs_insn *insn, struct step *step)
+{
+    const cs_x86_op *operand = &insn->detail->x86.operands[0];
+    bool has_count = reading->compared.value < MAX_TABLE && reading->compared.at != 0 &&
+                     reading->n_steps - reading->compared.at <= NEAR;
+    bool is_relative = operand->type == X86_OP_REG && reading->table.at != 0 &&
+                       reading->n_steps - reading->table.at <= NEAR &&
+                       reading->table.at > reading->compared.at;
+    bool is_plain = operand->type == X86_OP_MEM && operand->mem.base == X86_REG_INVALID &&
+                    operand->mem.index != X86_REG_INVALID && operand->mem.scale == 8 &&
+                    operand->mem.segment == X86_REG_INVALID;
+    if (!has_count || insn->id != X86_INS_JMP || (!is_relative && !is_plain))
+        return;
+    step->table.count = reading->compared.value + 1;
+    step->table.base = is_plain ? -1 : (int8_t)reading->table.value;
+    step->value = is_plain ? (uint64_t)operand->mem.disp : 0;
+}
+
 static void take_jump(struct reading *reading, const cs_insn *insn, struct step *step)
 {
     step->value = target_of(reading, insn);
@@ -118,6 +175,7 @@ static void take_jump(struct reading *reading, const cs_insn *insn, struct step 
         if (step->value != 0 && step->what == JUMP)
             step->is = reading->calls->find(reading->calls->context, step->value);
         step->value = 0;
+        take_table(reading, insn, step);
         return;
     }
     struct target target = {.address = step->value};
@@ -146,6 +204,7 @@ static void take(struct reading *reading, const cs_insn *insn)
         step.what = STOP;
     } else {
         take_value(reading, insn, &step);
+        note_table(reading, insn);
         bool is_known = cs_regs_access(reading->capstone, insn, read, &n_read, written, &n_written) == 0;
         step.lost = is_known ? 0 : UINT16_MAX;
         for (int i = 0; is_known && i < n_written; i++) {
@@ -242,11 +301,44 @@ static void pass_constants(struct constants *constants, const struct step *step)
     constants->is_reached = !is_end_of_way(step);
 }
 
-/* Where STEP may jump to in the function; NULL nowhere. */
-static struct target *jump_of(const struct reading *reading, const struct step *step)
+/* In how many ways STEP may jump, as far as that is known. */
+static size_t count_jumps(const struct step *step)
 {
     bool is_jump = step->what == JUMP || step->what == BRANCH;
-    return is_jump && step->value != 0 ? find_target(reading, step->value) : NULL;
+    return !is_jump ? 0 : step->table.count > 0 ? step->table.n_found : (size_t)(step->value != 0);
+}
+
+/* Where the jump number K of STEP leads to. */
+static struct target *jump_at(const struct reading *reading, const struct step *step, size_t k)
+{
+    return find_target(reading,
+                       step->table.count > 0 ? reading->entries[step->table.first + k] : step->value);
+}
+
+/* The entries of the table that STEP jumps by, which is at ADDRESS; false where they lead out of the function. */
+static bool read_table(struct reading *reading, struct step *step, uint64_t address)
+{
+    bool is_plain = step->table.base < 0;
+    size_t size = is_plain ? 8 : 4, first = reading->n_entries;
+    for (size_t i = 0; i < step->table.count; i++) {
+        int64_t entry = 0;
+        int32_t away;
+        if (!reading->memory->read(reading->memory->context, address + i * size,
+                                   is_plain ? (void *)&entry : &away, size))
+            return false;
+        uint64_t to = is_plain ? (uint64_t)entry : address + (uint64_t)(int64_t)away;
+        struct target target = {.address = to};
+        if (to < reading->start || to >= reading->end ||
+            TG_ARRAY_APPEND(reading->entries, reading->n_entries, reading->entries_capacity, to) != NULL ||
+            TG_ARRAY_APPEND(reading->targets, reading->n_targets, reading->targets_capacity, target) !=
+                NULL) {
+            reading->n_entries = first;
+            return false;
+        }
+    }
+    step->table.first = first;
+    step->table.n_found = step->table.count;
+    return true;
 }
 
 /* One time through all of the code; whether that told more of its jumps. With NOTES, locks are noted. */
@@ -256,20 +348,59 @@ static bool pass_all_constants(struct reading *reading, bool notes)
     bool is_more = false;
     for (size_t i = 0; i < reading->n_steps; i++) {
         const struct step *step = &reading->steps[i];
-        struct target *here = find_target(reading, step->address), *there = jump_of(reading, step);
+        struct target *here = find_target(reading, step->address);
         if (here != NULL) {
             is_more |= join_constants(&here->constants, &now);
             now = here->constants;
         }
         if (!now.is_reached)
             continue;
-        if (there != NULL)
-            is_more |= join_constants(&there->constants, &now);
+        for (size_t k = 0; k < count_jumps(step); k++)
+            is_more |= join_constants(&jump_at(reading, step, k)->constants, &now);
         if (notes)
             note_lock(reading, &now, step);
         pass_constants(&now, step);
     }
     return is_more;
+}
+
+/* Reads the tables whose addresses are known, by what registers have where they are used; whether one was found. */
+static bool find_tables(struct reading *reading)
+{
+    struct constants now = {.is_reached = true};
+    bool is_found = false;
+    for (size_t i = 0; i < reading->n_steps && !is_found; i++) {
+        struct step *step = &reading->steps[i];
+        const struct target *here = find_target(reading, step->address);
+        if (here != NULL) {
+            struct constants joined = here->constants;
+            join_constants(&joined, &now);
+            now = joined;
+        }
+        if (!now.is_reached)
+            continue;
+        bool is_known = step->table.base < 0 || (now.known >> step->table.base & 1) != 0;
+        if (step->what == JUMP && step->table.count > 0 && step->table.n_found == 0 && is_known)
+            is_found =
+                read_table(reading, step, step->table.base < 0 ? step->value : now.value[step->table.base]);
+        pass_constants(&now, step);
+    }
+    return is_found;
+}
+
+/* Finds out what registers have, and with that where jumps by tables lead to, and with that what registers have. */
+static void find_constants(struct reading *reading, int *n_passes)
+{
+    int n_tables = 0;
+    do {
+        sort_targets(reading);
+        for (size_t i = 0; i < reading->n_targets; i++)
+            reading->targets[i].constants = (struct constants){.is_reached = false};
+        *n_passes = 0;
+        while (!reading->is_wrong && *n_passes < MAX_PASSES && pass_all_constants(reading, false))
+            ++*n_passes;
+    } while (!reading->is_wrong && n_tables++ < MAX_TABLES && find_tables(reading));
+    pass_all_constants(reading, true);
 }
 
 /* ---- ways */
@@ -399,15 +530,15 @@ static bool pass_all_ways(struct reading *reading, uint64_t pc, struct tg_critic
     bool is_more = false;
     for (size_t i = 0; i < reading->n_steps; i++) {
         const struct step *step = &reading->steps[i];
-        struct target *here = find_target(reading, step->address), *there = jump_of(reading, step);
+        struct target *here = find_target(reading, step->address);
         if (here != NULL) {
             is_more |= join(reading, &here->ways, &now);
             now = here->ways;
         }
         if (place != NULL && pc >= step->address && pc < step->address + step->size)
             tell(reading, &now, step, place);
-        if (there != NULL)
-            is_more |= join(reading, &there->ways, &now);
+        for (size_t k = 0; k < count_jumps(step); k++)
+            is_more |= join(reading, &jump_at(reading, step, k)->ways, &now);
         struct ways next = {.count = 0};
         for (size_t k = 0; k < now.count; k++)
             if (pass(reading, &now.items[k], step))
@@ -459,16 +590,14 @@ bool tg_critical_code_read(const uint8_t *code, size_t size, uint64_t address,
     *place = (struct tg_critical_place){0};
     if (!has_section(&reading, code, size, address) || !decode(&reading, code, size, address))
         return false;
-    sort_targets(&reading);
-    while (!reading.is_wrong && n_passes < MAX_PASSES && pass_all_constants(&reading, false))
-        n_passes++;
-    pass_all_constants(&reading, true);
+    find_constants(&reading, &n_passes);
     while (!reading.is_wrong && n_passes < MAX_PASSES && pass_all_ways(&reading, pc, NULL))
         n_passes++;
     if (!reading.is_wrong)
         pass_all_ways(&reading, pc, place);
     free(reading.steps);
     free(reading.targets);
+    free(reading.entries);
     bool is_known = !reading.is_wrong && n_passes < MAX_PASSES;
     if (!is_known)
         *place = (struct tg_critical_place){0};

@@ -137,6 +137,50 @@ static void ways_that_end_lead_nowhere(void **state)
     assert_true(place.n_held == 1 && is_held(&place, UNNAMED));
 }
 
+/* A jump by a table, of which a part of the code knows where it is. */
+CODE(
+    tabled,
+    "push %rbx\n lea 9f(%rip), %rbx\n 1: cmp $2, %edi\n ja 8f\n mov %edi, %eax\n movslq (%rbx,%rax,4), %rax\n"
+    " add %rbx, %rax\n jmp *%rax\n 2: call begin_all\n tabled_at: nop\n jmp 7f\n 3: lea first(%rip), %rdx\n "
+    "call begin\n"
+    " tabled_other: nop\n lea first(%rip), %rdx\n call end\n jmp 1b\n 7: call end_all\n tabled_out: jmp 1b\n"
+    " 8: pop %rbx\n ret\n .balign 4\n 9: .long 2b - 9b, 3b - 9b, 8b - 9b");
+extern const uint8_t tabled_other[], tabled_out[];
+
+static const uint8_t *tabled_code = tabled;
+
+/* The table lies behind the code. */
+static bool read_table(void *context, uint64_t address, void *buffer, size_t size)
+{
+    (void)context;
+    if (address < ADDRESS || address + size > ADDRESS + (uint64_t)(tabled_end - tabled))
+        return false;
+    memcpy(buffer, tabled_code + (address - ADDRESS), size);
+    return true;
+}
+
+static bool read_tabled(const uint8_t *at, bool has_table, struct tg_critical_place *place)
+{
+    const struct tg_critical_calls calls = {NULL, find_call};
+    const struct tg_inspect_memory memory = {NULL, has_table ? read_table : read_slot};
+    return tg_critical_code_read(tabled, (size_t)(tabled_end - tabled), ADDRESS, &calls, &memory,
+                                 ADDRESS + (uint64_t)(at - tabled), place);
+}
+
+static void jumps_by_tables_are_followed(void **state)
+{
+    (void)state;
+    struct tg_critical_place place;
+    assert_true(read_tabled(tabled_at, true, &place));
+    assert_true(place.n_held == 1 && is_held(&place, UNNAMED));
+    assert_true(read_tabled(tabled_other, true, &place));
+    assert_true(place.n_held == 1 && is_held(&place, FIRST));
+    assert_true(read_tabled(tabled_out, true, &place));
+    assert_int_equal(place.n_held, 0);
+    read_tabled(tabled_at, false, &place); /* nothing is known of what the table leads to */
+    assert_int_equal(place.n_held, 0);
+}
+
 /* The lock is no constant; a way returns in a section; and one ends what it has not begun. */
 CODE(unknown, "mov %rdi, %rdx\n call begin\n unknown_at: nop\n mov %rdi, %rdx\n call end\n ret");
 CODE(returning, "call begin_all\n test %edi, %edi\n jne 1f\n returning_at: call end_all\n 1: ret");
@@ -160,6 +204,7 @@ int main(void)
         cmocka_unit_test(sections_are_told_by_the_calls_around_a_place),
         cmocka_unit_test(ways_that_meet_are_followed_one_by_one),
         cmocka_unit_test(ways_that_end_lead_nowhere),
+        cmocka_unit_test(jumps_by_tables_are_followed),
         cmocka_unit_test(what_compilers_do_not_make_tells_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
