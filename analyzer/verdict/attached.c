@@ -15,6 +15,7 @@ struct looks {
     struct tg_where_threads threads;
     struct tg_where_verdict verdict;
     bool is_outdated; /* the first look is of no use */
+    bool is_stopped;  /* neither is it: ranks have not run since then */
 };
 
 static void deinit(struct looks *looks)
@@ -36,6 +37,22 @@ static bool is_outdated(const struct tg_where_threads *threads)
     return has_returned && threads->apart_ns > long_ns;
 }
 
+/* Whether a debugger has stopped PROCESS ever since it was attached. */
+static bool has_been_stopped(const struct tg_process_entry *entry)
+{
+    return entry->n_kept > 0 && entry->released_ns == 0;
+}
+
+/* Whether ranks have not run since the first of two looks: that they are where they were says nothing of them. */
+static bool are_stopped(const struct tg_verdict_input *input, const struct tg_where_threads *threads)
+{
+    for (size_t i = 0; i < threads->count; i++)
+        if (threads->threads[i].is_rank &&
+            has_been_stopped(tg_process_model_at(input->processes, threads->threads[i].stack->process)))
+            return true;
+    return false;
+}
+
 static struct tg_error *judge(const struct tg_verdict_input *input, struct looks *looks)
 {
     struct tg_error *error = tg_where_look_of_models(&looks->now, input->processes, input->stacks);
@@ -46,8 +63,9 @@ static struct tg_error *judge(const struct tg_verdict_input *input, struct looks
         error = tg_where_look_of_models(&looks->before, input->processes, looks->first);
     if (error == NULL)
         error = tg_where_threads_make(&looks->now, has_two ? &looks->before : NULL, &looks->threads);
-    if (error == NULL && is_outdated(&looks->threads)) {
-        looks->is_outdated = true;
+    looks->is_stopped = error == NULL && has_two && are_stopped(input, &looks->threads);
+    if (error == NULL && (looks->is_stopped || is_outdated(&looks->threads))) {
+        looks->is_outdated = !looks->is_stopped;
         tg_where_threads_deinit(&looks->threads);
         error = tg_where_threads_make(&looks->now, NULL, &looks->threads);
     }
@@ -101,7 +119,11 @@ static uint64_t quiet_since(const struct tg_verdict_input *input, const struct l
 static void write_age(FILE *stream, const struct tg_verdict_input *input, const struct looks *looks)
 {
     uint64_t since_ns = quiet_since(input, looks);
-    if (since_ns != 0) {
+    if (looks->is_stopped) {
+        fputs(" Ranks have been stopped by the debugger since they were attached: who goes on when they are "
+              "resumed is unknown.",
+              stream);
+    } else if (since_ns != 0) {
         fputs(" No call of MPI has begun or ended", stream);
         tg_words_since(stream, input, since_ns);
         fputc('.', stream);

@@ -174,6 +174,26 @@ static void write_call(FILE *stream, const struct tg_event_mpi_enter *enter)
     tg_words_call(stream, &call);
 }
 
+/* What somebody did to the job. */
+static bool write_control_event(FILE *stream, const struct tg_event *event)
+{
+    switch ((unsigned)event->kind) {
+    case TG_EVENT_CONTROL_COMMAND:
+        fputs("command `", stream);
+        tg_printable_write(stream, event->control_command.command);
+        fputc('`', stream);
+        return true;
+    case TG_EVENT_CONTROL_STOPPED:
+        fputs("is stopped by the debugger", stream);
+        return true;
+    case TG_EVENT_CONTROL_RESUMED:
+        fputs("is resumed by the debugger", stream);
+        return true;
+    default:
+        return false;
+    }
+}
+
 struct tg_error *tg_event_words(FILE *stream, const struct tg_verdict_input *input,
                                 const struct tg_event *event, const struct tg_process_entry *entry)
 {
@@ -183,7 +203,7 @@ struct tg_error *tg_event_words(FILE *stream, const struct tg_verdict_input *inp
     } else if (event->kind == TG_EVENT_MPI_LEAVE) {
         fputs("returns from ", stream);
         tg_printable_write(stream, event->mpi_leave.call);
-    } else if (!write_zone_event(stream, event) &&
+    } else if (!write_zone_event(stream, event) && !write_control_event(stream, event) &&
                !write_sync_event(stream, input, event, entry == NULL ? SIZE_MAX : entry->index)) {
         struct tg_event_headline headline = {0};
         char text[256];
