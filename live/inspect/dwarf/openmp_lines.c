@@ -28,8 +28,15 @@ static bool is_meant(Dwarf_Die *unit, bool all)
     return all || (level != NULL && level[3] != '0');
 }
 
+static const char *directory_of(Dwarf_Die *unit)
+{
+    Dwarf_Attribute attribute;
+    return dwarf_attr(unit, DW_AT_comp_dir, &attribute) == NULL ? NULL : dwarf_formstring(&attribute);
+}
+
 struct finding {
     struct tg_debug_info *info;
+    const char *directory; /* in which the unit was compiled; NULL not known */
     Dwarf_Lines *rows;
     size_t n_rows;
     struct tg_openmp_lines *lines;
@@ -110,11 +117,23 @@ static struct tg_error *add_construct(const struct finding *finding,
     return add_functions(finding, &line);
 }
 
+/* The text of FILE, which may be a name relative to where it was compiled. */
+static struct tg_error *find_source(const struct finding *finding, struct tg_source_lines *sources,
+                                    const char *program, const char *file, const struct tg_source_text **text)
+{
+    char *path = NULL;
+    if (*file != '/' && finding->directory != NULL && asprintf(&path, "%s/%s", finding->directory, file) < 0)
+        return tg_error_no_memory();
+    struct tg_error *error = tg_source_lines_find(sources, path != NULL ? path : file, program, text);
+    free(path);
+    return error;
+}
+
 static struct tg_error *look_into_file(const struct finding *finding, struct tg_source_lines *sources,
                                        const char *program, const char *file)
 {
     const struct tg_source_text *text;
-    struct tg_error *error = tg_source_lines_find(sources, file, program, &text);
+    struct tg_error *error = find_source(finding, sources, program, file, &text);
     if (error != NULL) { /* the source file is not here */
         tg_error_destroy(error);
         return NULL;
@@ -170,7 +189,7 @@ static bool calls_gomp(const struct tg_debug_info *info)
 }
 
 /* The unit's own source file is not here. */
-static struct tg_error *check_source(struct tg_openmp_lines *lines, struct tg_source_lines *sources,
+static struct tg_error *check_source(const struct finding *finding, struct tg_source_lines *sources,
                                      const char *program, Dwarf_Die *unit)
 {
     const struct tg_source_text *text;
@@ -185,11 +204,11 @@ static struct tg_error *check_source(struct tg_openmp_lines *lines, struct tg_so
         if (length > size && file[length - size - 1] == '/' && strcmp(file + length - size, name) == 0)
             path = file;
     }
-    struct tg_error *error = tg_source_lines_find(sources, path, program, &text);
+    struct tg_error *error = find_source(finding, sources, program, path, &text);
     if (error == NULL)
         return NULL;
     tg_error_destroy(error);
-    return note_unknown(lines, "the source file ", name, " is not here");
+    return note_unknown(finding->lines, "the source file ", name, " is not here");
 }
 
 /* Each file that the rows name, once. */
@@ -242,9 +261,10 @@ struct tg_error *tg_openmp_lines_find(struct tg_modules *modules, struct tg_sour
                dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0) {
             if (!is_meant(&die, all) || dwarf_getsrclines(&die, &finding.rows, &finding.n_rows) != 0)
                 continue;
+            finding.directory = directory_of(&die);
             error = look_into_files(&finding, sources, module->path);
             if (error == NULL)
-                error = check_source(lines, sources, module->path, &die);
+                error = check_source(&finding, sources, module->path, &die);
         }
     }
     return error;

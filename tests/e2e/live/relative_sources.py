@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""dlist finds the source of a program that was compiled by a relative path, from wherever the console was started."""
+"""dlist and `opm next` find the source of a program that was compiled by a relative path, from wherever the console was started."""
 import os
 import pathlib
 import subprocess
@@ -14,6 +14,24 @@ PROGRAM = """int main(void)
 }
 """
 
+# GCC's code calls nothing for the loop: where it is, its source says alone.
+LOOP = """int main(void)
+{
+#pragma omp parallel for
+    for (int i = 0; i < 100; i++)
+        __asm__ volatile("" : : "r"(i));
+    return 0;
+}
+"""
+
+
+def live(folder, *commands):
+    done = subprocess.run(
+        [TOLLGATE, "live", "-q", "--no-rc", "--force", "-o", str(folder / "x.tgt"), *(part for c in commands for part in ("-e", c)),
+         "--", str(folder / "project/bin/app")],
+        cwd=folder / "elsewhere", capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
+
 
 def main():
     with tempfile.TemporaryDirectory() as name:
@@ -24,12 +42,14 @@ def main():
         for dwarf in ("4", "5"):
             subprocess.run(["cc", "-g", f"-gdwarf-{dwarf}", "-o", "bin/app", "src/solver/main.c"],
                            cwd=folder / "project", check=True)
-            done = subprocess.run(
-                [TOLLGATE, "live", "-q", "--no-rc", "--force", "-o", str(folder / "x.tgt"), "-e", "dbreak main", "-e", "dcont",
-                 "-e", "dlist", "--", str(folder / "project/bin/app")],
-                cwd=folder / "elsewhere", capture_output=True, text=True, check=False)
-            if "here it ends" not in done.stdout:
-                sys.exit(f"DWARF {dwarf}: {done.stdout}{done.stderr}")
+            said = live(folder, "dbreak main", "dcont", "dlist")
+            if "here it ends" not in said:
+                sys.exit(f"DWARF {dwarf}: {said}")
+        (folder / "project/src/solver/loop.c").write_text(LOOP)
+        subprocess.run(["gcc", "-g", "-O2", "-fopenmp", "-o", "bin/app", "src/solver/loop.c"], cwd=folder / "project", check=True)
+        said = live(folder, "dbreak main", "dcont", "opm next loop")
+        if "reaches a loop" not in said:
+            sys.exit(f"a loop: {said}")
 
 
 if __name__ == "__main__":
