@@ -132,6 +132,8 @@ void tg_console_each_name(const struct tg_console *console, const char *first, s
     for (size_t i = 0; commands[i] != NULL; i++) {
         const char *name = commands[i]->name;
         size_t length = strcspn(name, " ");
+        if (!tg_console_is_of_use(console, commands[i]))
+            continue;
         if (first != NULL) {
             if (name[length] == ' ' && is_word(first, first_size, name, length))
                 add(context, name + length + 1);

@@ -183,9 +183,8 @@ static struct tg_error *prepare_all(const struct tg_request *control, struct tg_
         }
     }
     if (error == NULL && n_prepared == 0)
-        error =
-            tg_error_create(TG_ERROR_TARGET, n_held > 0 ? "all stopped threads in focus are held"
-                                                        : "no thread in focus is stopped; dhalt stops them");
+        error = n_held > 0 ? tg_error_create(TG_ERROR_TARGET, "all stopped threads in focus are held")
+                           : tg_standing_nobody(control);
     return error;
 }
 
@@ -220,7 +219,9 @@ static struct tg_error *find_leader(const struct tg_request *control, const stru
                                    (*process)->info.held ? "-process" : "-thread");
     }
     if (error == NULL && !is_stopped)
-        error = tg_error_create(TG_ERROR_TARGET, "the thread of interest is running; dhalt stops it");
+        error = (*process)->info.exists
+                    ? tg_error_create(TG_ERROR_TARGET, "the thread of interest is running; dhalt stops it")
+                    : tg_standing_nobody(control);
     return error;
 }
 

@@ -24,6 +24,11 @@ static const struct tg_ptset_defaults *defaults_in(const struct tg_console *cons
                                                   : defaults;
 }
 
+static bool is_not_found(const struct tg_error *error)
+{
+    return error != NULL && tg_error_code(error) == TG_ERROR_NOT_FOUND;
+}
+
 /* REQUEST about the console's focus, or everybody where there is none. */
 static struct tg_error *run(struct tg_console *console, struct tg_request *request)
 {
@@ -39,14 +44,12 @@ struct tg_error *tg_focus_call_point(const struct tg_console *console, struct tg
                      ? NULL
                      : tg_ptset_string(console->focus.set);
     if (text != NULL)
-        error = tg_console_marked(tg_error_prefix(error, "focus %s", text), text, position);
+        error = tg_console_marked(
+            tg_error_prefix(error, is_not_found(error) ? "focus %s (`dfocus all` leaves it)" : "focus %s",
+                            text),
+            text, position);
     free(text);
     return error;
-}
-
-static bool is_not_found(const struct tg_error *error)
-{
-    return error != NULL && tg_error_code(error) == TG_ERROR_NOT_FOUND;
 }
 
 /* Whether the one thread that the focus names was there once, and has ended, and its process has not. */

@@ -48,6 +48,21 @@ static size_t count_members(const struct tg_request *control)
     return count;
 }
 
+struct tg_error *tg_standing_nobody(const struct tg_request *control)
+{
+    size_t n_living = 0, n_meant = 0;
+    for (size_t p = 0; p < tg_job_view_count(control->view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(control->view, p);
+        n_living += process->info.exists;
+        for (size_t i = 0; process->info.exists && i < process->n_threads; i++)
+            n_meant += tg_job_set_has(control->set, process, i);
+    }
+    return tg_error_create(TG_ERROR_TARGET, "%s",
+                           n_living == 0  ? "the job has ended"
+                           : n_meant == 0 ? "what is in focus has ended"
+                                          : "no thread in focus is stopped; dhalt stops them");
+}
+
 struct tg_error *tg_standing_none(const struct tg_request *control)
 {
     const struct tg_job_process *other = NULL;
@@ -66,7 +81,7 @@ struct tg_error *tg_standing_none(const struct tg_request *control)
         }
     }
     if (other == NULL)
-        return tg_error_create(TG_ERROR_TARGET, "no thread in focus is stopped; dhalt stops them");
+        return tg_standing_nobody(control);
     bool is_one = count_members(control) == 1;
     char thread[24] = "";
     if (dtid > 1)

@@ -23,7 +23,10 @@ extern const struct tg_ptset_defaults tg_standing_defaults;
 struct tg_error *tg_standing_take(const struct tg_request *control, const struct tg_job_process *process,
                                   size_t i, bool *is_stopped, struct tg_standing *standing);
 
-/* The error of a command about stopped threads where none in focus is: with a stopped one of a rank elsewhere, one that
+/* TARGET error of a command about stopped threads where none in focus is: they run, or have ended. */
+struct tg_error *tg_standing_nobody(const struct tg_request *control);
+
+/* The same: with a stopped one of a rank elsewhere, one that
  * has come to something rather than one that was stopped with others, and how to go there. */
 struct tg_error *tg_standing_none(const struct tg_request *control);
 

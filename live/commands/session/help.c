@@ -193,7 +193,8 @@ static void offer_names(const struct tg_console *console, void (*add)(void *cont
                         void *context)
 {
     for (size_t i = 0; console->options.table->commands[i] != NULL; i++)
-        add(context, console->options.table->commands[i]->name);
+        if (tg_console_is_of_use(console, console->options.table->commands[i]))
+            add(context, console->options.table->commands[i]->name);
 }
 
 const struct tg_console_command tg_console_help = {

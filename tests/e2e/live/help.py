@@ -109,7 +109,14 @@ def check_live():
 
 def check_ended(console, all_of_them):
     """Whatever is typed when the job has ended has an answer, and the console goes on."""
-    console.ask("dfocus a dkill")
+    console.ask("dfocus t1.1")
+    console.ask("dfocus a {dkill; dwait}")
+    console.send("dwhere")
+    check("`dfocus all` leaves it" in (result := console.read("result"))["error"]["message"], f"a focus of who has ended: {result}")
+    console.ask("dfocus all")
+    for line in "dwhere", "dprint 1", "dstep":
+        console.send(line)
+        check((result := console.read("result"))["error"]["message"] == "the job has ended", f"{line}: {result}")
     for name, example in all_of_them.items():
         if name not in LAST + ENDINGS:
             for line in (example, "dfocus p1 {" + example + "}", "dfocus t1.1 {" + example + "}"):

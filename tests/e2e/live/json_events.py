@@ -225,7 +225,7 @@ def main():
         ended = {event["dtid"] for event in console.events if event["event"] == "exited" and "dtid" in event and
                  event["dpid"] == exited["dpid"]}
         check(len(started) == len(set(started)) > 0 and set(started) <= ended, f"threads: {started}, {ended}")
-    check("is stopped" in console.fails("dfocus a dlist", "TARGET")["message"], "nobody is left")
+    check(console.fails("dfocus a dlist", "TARGET")["message"] == "the job has ended", "nobody is left")
     output = console.end(1).decode()
     check(output.count("entries") == RANKS, f"the job's output is not the protocol's: {output}")
     check_pending()

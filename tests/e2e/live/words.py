@@ -125,6 +125,10 @@ def check_tcl(console):
 def check_help(console):
     """Every command, alias and word has help."""
     names = re.findall(r"^((?:\w+ )?\w+)  +\S", text(console, "help").split("\n\n")[0], re.M)
+    console.process.stdin.write(b'{"id": 0, "complete": "help "}\n')
+    console.process.stdin.flush()
+    offered = console.read_line()["data"]["words"]
+    check(set(offered) == set(names), f"what is completed is no command here: {set(offered) ^ set(names)}")
     aliases = list(console.command("alias")["data"])
     check(len(names) > 40 and {"bt", "run", "c", "continue", "break", "info threads", "finish"} <= set(aliases), aliases)
     for name in names + aliases + ["frame", "watch", "foreach"]:
