@@ -392,7 +392,7 @@ struct passing {
     struct tg_gate_run *run;
     const struct tg_openmp_worker *worker; /* of its process its teams alone are meant; NULL: all */
     /* a barrier that somebody is at: other processes' teams on the same level are to come as far */
-    bool is_found;
+    bool is_found, is_join;
     uint64_t level, instance;
     size_t n_left_out; /* teams that wait for workers of inner teams, which are at a barrier themselves */
 };
@@ -472,6 +472,7 @@ static struct tg_error *find_barrier(void *context, const struct tg_openmp_team 
         lacks_inner(passing, team, &at))
         return NULL;
     passing->is_found = true;
+    passing->is_join = at.sync == TG_OMP_SYNC_BARRIER_JOIN;
     passing->level = team->level;
     passing->instance = at.instance;
     return NULL;
@@ -490,7 +491,9 @@ static struct tg_error *add_barrier(void *context, const struct tg_openmp_team *
         return NULL;
     }
     const struct tg_openmp_place place = {.kind = TG_OPENMP_IN_SYNC,
-                                          .what = is_at ? at.sync : TG_OMP_SYNC_BARRIER,
+                                          .what = is_at              ? at.sync
+                                                  : passing->is_join ? TG_OMP_SYNC_BARRIER_JOIN
+                                                                     : TG_OMP_SYNC_BARRIER,
                                           .team = team->id,
                                           .id = is_at ? at.instance : passing->instance};
     return add_place(passing->console, tg_openmp_model_worker_at(model, team->members[0].worker), &place,
