@@ -321,21 +321,29 @@ static bool is_incidental(const struct tg_thread_stop *stop)
     return stop->state == TG_JOB_STOPPED && stop->signal == 0 && stop->point == 0 && !stop->stepped;
 }
 
+/* The place of STOP in words, "" where there are none. Returns PLACE. */
+static const char *place_of(struct tg_engine_adapter *engine, const struct tg_thread_stop *stop,
+                            char place[TG_PLACE_SIZE])
+{
+    *place = '\0';
+    tg_engine_adapter_place(engine, stop->pid, stop->code, place);
+    return place;
+}
+
 /* People are told in one line of those that were stopped along, and of those that are stopped at PLACE,
  * LEFT's: a program lies elsewhere in each process, and an action point elsewhere in each program. A client of the JSON
  * console wants to know the address of each that is not at an action point. */
 static bool is_alike(struct tg_engine_adapter *engine, const struct tg_thread_stop *left, const char *place,
                      const struct tg_thread_stop *right, bool exact)
 {
-    char other[TG_PLACE_SIZE] = "";
+    char other[TG_PLACE_SIZE];
     bool alike = left->state == right->state && left->signal == right->signal &&
                  left->point == right->point && left->stepped == right->stepped;
     if (!alike || left->pc == right->pc || (left->point != 0 && exact))
         return alike;
     if (exact || is_incidental(left))
         return !exact;
-    tg_engine_adapter_place(engine, right->pid, right->code, other);
-    return (*place != '\0' || left->point != 0) && strcmp(place, other) == 0;
+    return (*place != '\0' || left->point != 0) && strcmp(place, place_of(engine, right, other)) == 0;
 }
 
 /* Of COUNT stops those that are like the first, as one piece of news; they are taken out of the list. */
@@ -347,9 +355,9 @@ static struct tg_error *tell_alike(struct live_source *live, struct tg_engine_ad
     TG_AUTO_JOB_SET struct tg_job_set set = {0};
     struct tg_error *error = tg_job_set_init(&set, view);
     size_t n_left = 0, n_told = 0;
-    bool exact = tells_running(live), at_one_place = true;
-    char place[TG_PLACE_SIZE] = "";
-    tg_engine_adapter_place(engine, first.pid, first.code, place);
+    bool exact = tells_running(live), at_one_place = true, at_one_pc = true;
+    char place[TG_PLACE_SIZE], other[TG_PLACE_SIZE];
+    place_of(engine, &first, place);
     for (size_t i = 0; error == NULL && i < *count; i++) {
         if (!is_alike(engine, &first, place, &stops[i], exact)) {
             stops[n_left++] = stops[i];
@@ -364,7 +372,10 @@ static struct tg_error *tell_alike(struct live_source *live, struct tg_engine_ad
         tg_job_set_add(&set, process, thread);
         if (exact)
             note_standing(live, stops[i].thread);
-        at_one_place = at_one_place && (!is_incidental(&first) || stops[i].pc == first.pc);
+        at_one_place =
+            at_one_place && (!is_incidental(&first) || stops[i].pc == first.pc ||
+                             (*place != '\0' && strcmp(place, place_of(engine, &stops[i], other)) == 0));
+        at_one_pc = at_one_pc && stops[i].pc == first.pc;
     }
     *count = error == NULL ? n_left : 0;
     if (error != NULL || n_told == 0)
@@ -380,7 +391,7 @@ static struct tg_error *tell_alike(struct live_source *live, struct tg_engine_ad
                            .stepped = first.stepped,
 
                            .place = at_one_place && *place != '\0' ? place : NULL,
-                           .pc = at_one_place ? first.pc : 0};
+                           .pc = at_one_place && (at_one_pc || !is_incidental(&first)) ? first.pc : 0};
     return tell_set(live, view, &set, &news);
 }
 

@@ -2,6 +2,7 @@
 """`opm barrier pass` where one rank's team is at the end of its region, and that of another is inside of it still: both come out."""
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -40,6 +41,8 @@ def main():
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
         if done.returncode != 0:
             sys.exit(f"{compiler}: status {done.returncode}:\n{done.stdout}{done.stderr}")
+        if re.search(r"^2 threads \(2:2\[0-1\.1\]\) stopped$", done.stdout, re.M):
+            sys.exit(f"{compiler}: both ranks are at their first instruction, and that is not said:\n{done.stdout}")
 
 
 main()
