@@ -1,5 +1,6 @@
 #include "analyzer/job/barrier_trace.h"
 
+#include "analyzer/job/run_ending.h"
 #include "analyzer/job/run_state.h"
 #include "format/base/array.h"
 #include "format/base/hash.h"
@@ -366,6 +367,11 @@ static struct tg_error *feed_end(struct tg_barrier_trace *trace, const struct tg
         return NULL; /* not of the session */
     struct tg_thread_id thread = name->id;
     drop_name(trace, name);
+    struct tg_error *error = of_thread && tg_thread_ends_with_process(event->thread_exit.status)
+                                 ? done(trace, tg_run_model_set_ending(trace->model, thread.dpid, true))
+                                 : NULL;
+    if (error != NULL)
+        return error;
     if (of_thread)
         return done(trace, tg_run_model_remove_thread(trace->model, thread, TG_BARRIER_BY_EXIT));
     /* names of its threads that are left mean nobody, until they are used again */
@@ -394,6 +400,13 @@ static struct tg_error *feed_exec(struct tg_barrier_trace *trace, const struct t
             return error;
     }
     return NULL;
+}
+
+/* A process whose threads were ending lives on with the program that one of them executed. */
+static struct tg_error *feed_program(struct tg_barrier_trace *trace, const struct tg_event *event)
+{
+    const struct name *name = find_name(trace, event->pid, 0);
+    return name == NULL ? NULL : done(trace, tg_run_model_set_ending(trace->model, name->id.dpid, false));
 }
 
 static struct tg_error *feed_created(struct tg_barrier_trace *trace,
@@ -509,6 +522,8 @@ static struct tg_error *feed_input(struct tg_barrier_trace *trace, const struct 
         return feed_arrival(trace, &event->barrier_arrival);
     case TG_EVENT_EXEC:
         return feed_exec(trace, event);
+    case TG_EVENT_PROGRAM:
+        return feed_program(trace, event);
     case TG_EVENT_CONTROL_END:
         return done(trace, tg_run_model_end(model));
     default:
@@ -544,6 +559,7 @@ struct tg_error *tg_barrier_trace_feed(struct tg_barrier_trace *trace, const str
     case TG_EVENT_PROCESS_EXIT:
     case TG_EVENT_DETACH:
     case TG_EVENT_EXEC:
+    case TG_EVENT_PROGRAM:
         break;
     default:
         return NULL;

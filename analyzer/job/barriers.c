@@ -80,9 +80,10 @@ static bool wants(const struct tg_run_model *model, const struct tg_barrier *bar
     const struct tg_barrier_definition *definition = &barrier->definition;
     bool of_threads = definition->of_threads;
     const struct tg_run_thread *thread = of_threads ? &model->threads[slot] : NULL;
-    const struct tg_process_groups *process = &model->processes[of_threads ? thread->process : slot].info;
+    const struct tg_run_process *owner = &model->processes[of_threads ? thread->process : slot];
+    const struct tg_process_groups *process = &owner->info;
     uint32_t group = definition->group;
-    if (process->share_group != definition->share_group ||
+    if (owner->is_ending || process->share_group != definition->share_group ||
         (definition->process != 0 && definition->process != process->dpid))
         return false;
     if (group != 0 && group != process->control_group && group != process->share_group &&
@@ -218,6 +219,8 @@ static void leave(struct tg_run_model *model, struct tg_barrier *barrier, uint32
     barrier->flags[slot] = 0;
     barrier->n_members--;
     barrier->n_arrived -= arrived;
+    if (barrier->n_arrived == 0)
+        barrier->n_lost = 0; /* nobody waits any more for who did not come */
 }
 
 void tg_barrier_join_or_leave(struct tg_run_model *model, bool is_thread, uint32_t slot,
@@ -232,6 +235,15 @@ void tg_barrier_join_or_leave(struct tg_run_model *model, bool is_thread, uint32
         else
             leave(model, barrier, slot, reason);
     }
+}
+
+void tg_barrier_join_or_leave_with_threads(struct tg_run_model *model, uint32_t slot,
+                                           enum tg_barrier_reason reason)
+{
+    const struct tg_run_process *process = &model->processes[slot];
+    tg_barrier_join_or_leave(model, false, slot, reason);
+    for (size_t i = 0; i < process->n_threads; i++)
+        tg_barrier_join_or_leave(model, true, process->threads[i], reason);
 }
 
 void tg_barrier_leave_all(struct tg_run_model *model, bool is_thread, uint32_t slot,

@@ -12,6 +12,9 @@ struct tg_barrier *tg_barrier_copy(const struct tg_barrier *barrier); /* NULL: n
  * and out of those that do not. */
 void tg_barrier_join_or_leave(struct tg_run_model *model, bool is_thread, uint32_t slot,
                               enum tg_barrier_reason reason);
+/* The same for a process, in SLOT, and each of its threads. */
+void tg_barrier_join_or_leave_with_threads(struct tg_run_model *model, uint32_t slot,
+                                           enum tg_barrier_reason reason);
 /* Out of all barriers. */
 void tg_barrier_leave_all(struct tg_run_model *model, bool is_thread, uint32_t slot,
                           enum tg_barrier_reason reason);

@@ -146,9 +146,8 @@ struct tg_error *tg_run_model_change_process(struct tg_run_model *model, const s
     tg_run_begin(model);
     struct tg_run_process *process = &model->processes[slot];
     process->info = *info;
-    tg_barrier_join_or_leave(model, false, slot, TG_BARRIER_BY_EXEC);
-    for (size_t i = 0; i < process->n_threads; i++)
-        tg_barrier_join_or_leave(model, true, process->threads[i], TG_BARRIER_BY_EXEC);
+    process->is_ending = false;
+    tg_barrier_join_or_leave_with_threads(model, slot, TG_BARRIER_BY_EXEC);
     tg_barrier_check_satisfied(model);
     tg_stuck_barriers_check(model);
     return tg_run_end(model);

@@ -21,6 +21,7 @@ struct tg_run_thread {
 struct tg_run_process {
     bool alive;
     bool held_by_user;
+    bool is_ending; /* no barrier waits for it or counts it */
     struct tg_process_groups info;
     uint32_t n_holds;
     uint32_t *threads; /* slots by ascending dtid */

@@ -1,5 +1,6 @@
 #include "live/control/controller.h"
 
+#include "analyzer/job/run_ending.h"
 #include "format/base/hash.h"
 #include "live/control/decisions.h"
 #include "live/control/planting.h"
@@ -212,8 +213,15 @@ static struct tg_error *part_from_thread(struct tg_controller *controller, const
         return NULL;
     struct tg_thread_id thread_id = thread->id;
     drop_thread(process, thread);
-    return tg_decisions_carry_out(
-        controller, tg_run_model_remove_thread(controller->runs, thread_id, TG_BARRIER_BY_EXIT));
+    struct tg_error *error =
+        !tg_thread_ends_with_process(event->thread_exit.status)
+            ? NULL
+            : tg_decisions_carry_out(controller,
+                                     tg_run_model_set_ending(controller->runs, thread_id.dpid, true));
+    return error != NULL
+               ? error
+               : tg_decisions_carry_out(
+                     controller, tg_run_model_remove_thread(controller->runs, thread_id, TG_BARRIER_BY_EXIT));
 }
 
 static struct tg_error *part_from_process(struct tg_controller *controller, const struct tg_event *event)
@@ -252,6 +260,9 @@ struct tg_error *tg_controller_event(struct tg_controller *controller, const str
     process = tg_controlled_process_find(controller, event->pid);
     if (error == NULL && process != NULL && event->kind == TG_EVENT_THREAD_START)
         error = meet_thread(controller, process, event->tid);
+    if (error == NULL && process != NULL && event->kind == TG_EVENT_PROGRAM)
+        error = tg_decisions_carry_out(
+            controller, tg_run_model_set_ending(controller->runs, process->groups.dpid, false));
     if (error == NULL && process != NULL &&
         (event->kind == TG_EVENT_PROCESS_START || event->kind == TG_EVENT_PROGRAM))
         error = plant_in(controller, process);

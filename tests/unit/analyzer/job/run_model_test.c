@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyzer/job/run_model.h"
+#include "analyzer/job/run_ending.h"
 
 /* Processes 1 to 3 of control group 1, share group 3, workers 2, each with threads 1 and 2, all running. */
 static int set_up(void **state)
@@ -286,6 +286,37 @@ static void threads_of_a_process_leave_together(void **state)
         "satisfied; released 2.1 at 1 satisfied");
 }
 
+/* Threads that are about to end as well satisfy nothing. */
+static void a_process_that_ends_leaves_at_once(void **state)
+{
+    struct tg_run_model *model = *state;
+    struct tg_barrier_status status;
+    add_barrier(model, (struct tg_barrier_definition){.id = 1,
+                                                      .of_threads = true,
+                                                      .group = 2,
+                                                      .process = 1,
+                                                      .stop_when_hit = TG_BARRIER_STOP_NONE,
+                                                      .stop_when_done = TG_BARRIER_STOP_GROUP});
+    assert_null(tg_barriers_arrive(model, 1, UNIT(1, 2)));
+    assert_true(tg_thread_ends_with_process(9) && tg_thread_ends_with_process(0x400));
+    assert_false(tg_thread_ends_with_process(0) || tg_thread_ends_with_process(-1));
+    DECIDES(tg_run_model_set_ending(model, 1, true), "left 1.1 at 1 exited; left 1.2 at 1 exited arrived");
+    DECIDES(tg_run_model_set_ending(model, 1, true), "");
+    DECIDES(tg_run_model_remove_thread(model, UNIT(1, 2), TG_BARRIER_BY_EXIT), "");
+    /* it was an exec: the thread that is left is waited for again, and nobody was lost to what it meets now */
+    DECIDES(tg_run_model_set_ending(model, 1, false), "");
+    assert_true(tg_barriers_status(model, 1, &status));
+    assert_true(status.n_members == 1 && status.n_arrived == 0 && status.round == 0);
+    DECIDES(tg_barriers_arrive(model, 1, UNIT(1, 1)),
+            "arrived 1.1 at 1; satisfied at 1 by 1, 0 lost; stop_group 1");
+
+    add_barrier(model, (struct tg_barrier_definition){.id = 2});
+    assert_null(tg_barriers_arrive(model, 2, UNIT(2, 1)));
+    assert_null(tg_barriers_arrive(model, 2, UNIT(3, 1)));
+    DECIDES(tg_run_model_set_ending(model, 1, true), "left 1 at 2 exited; satisfied at 2 by 2, 1 lost; "
+                                                     "released 2 at 2 satisfied; released 3 at 2 satisfied");
+}
+
 static void another_program_is_another_share_group(void **state)
 {
     struct tg_run_model *model = *state;
@@ -471,6 +502,7 @@ int main(void)
         TEST(deleting_and_disabling_let_go),
         TEST(who_exits_is_waited_for_no_more),
         TEST(threads_of_a_process_leave_together),
+        TEST(a_process_that_ends_leaves_at_once),
         TEST(another_program_is_another_share_group),
         TEST(two_barriers_that_wait_for_each_other_are_stuck),
         TEST(two_barriers_at_one_place_hold_twice),

@@ -638,6 +638,33 @@ static void points_of_nobody_reach_the_ranks(void **state)
     assert_trace_agrees(fake);
 }
 
+/* Threads of a process that is killed, or calls exit, end one by one: who of them still waits at a barrier has not met anybody. */
+static void a_dying_process_satisfies_nothing(void **state)
+{
+    struct fake *fake = *state;
+    uint32_t id = barrier(fake, "pW", TG_BARRIER_STOP_NONE, TG_BARRIER_STOP_GROUP);
+    struct tg_barrier_status status;
+    hit(fake, 0, 0, id);
+    fake->threads[0][1].exists = false;
+    happen(fake, (struct tg_event){.kind = TG_EVENT_THREAD_EXIT,
+                                   .pid = pid_of(0),
+                                   .tid = tid_of(0, 1),
+                                   .thread_exit = {.status = 9}});
+    assert_true(tg_barriers_status(tg_controller_runs(fake->controller), id, &status));
+    assert_int_equal(status.round, 0);
+    assert_null(strstr(fake->told, "satisfied"));
+    assert_is(fake, "running(p2|p3)", "2:4[p2-3.1-2]");
+    /* the first thread was executing a program, and lives on */
+    happen(fake,
+           (struct tg_event){
+               .kind = TG_EVENT_EXEC, .pid = pid_of(0), .tid = pid_of(0), .exec = {.path = "/bin/team"}});
+    happen(fake, (struct tg_event){.kind = TG_EVENT_PROGRAM,
+                                   .pid = pid_of(0),
+                                   .tid = pid_of(0),
+                                   .program = {.path = "/bin/team"}});
+    assert_trace_agrees(fake);
+}
+
 /* Processes that the session kills at its end satisfy no barrier. */
 static void the_end_satisfies_nothing(void **state)
 {
@@ -684,6 +711,7 @@ int main(void)
         TEST(who_stands_there_has_arrived),
         TEST(managers_run_with_workers),
         TEST(points_of_nobody_reach_the_ranks),
+        TEST(a_dying_process_satisfies_nothing),
         TEST(the_end_satisfies_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
