@@ -3,6 +3,7 @@
 #include "format/base/array.h"
 #include "format/base/hash.h"
 #include "format/settings/break_spec.h"
+#include "recorder/engine/own_thread.h"
 #include "recorder/loader/break_places.h"
 
 #include <inttypes.h>
@@ -249,12 +250,6 @@ static void take_hit(void *context, struct tg_thread *thread, struct tg_breakpoi
     point->owner->hit(point->owner->context, thread, point->id);
 }
 
-/* A thread that events of PROCESS can be about, NULL none is left. */
-static struct tg_thread *some_thread(const struct tg_process *process)
-{
-    return tg_process_find_thread(process, tg_process_memory_tid(process));
-}
-
 static void tell_planted(const struct tg_job_points *points, const struct tg_process *process,
                          const struct point *point, const struct tg_break_place *place)
 {
@@ -266,7 +261,7 @@ static void tell_planted(const struct tg_job_points *points, const struct tg_pro
                                .library = place->library,
                                .late = handled != NULL && handled->late,
                                .window_ns = handled == NULL ? 0 : handled->window_ns}};
-    tg_engine_emit(points->engine, some_thread(process), &event);
+    tg_engine_emit(points->engine, tg_process_own_thread(process), &event);
 }
 
 static struct tg_error *plant_at(struct tg_job_points *points, struct tg_process *process,

@@ -3,7 +3,7 @@
 #include "format/base/hash.h"
 #include "format/base/printable.h"
 #include "live/inspect/value/text.h"
-#include "recorder/engine/engine.h"
+#include "recorder/engine/own_thread.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -340,16 +340,11 @@ static void take_return(void *context, struct tg_thread *thread, struct tg_break
 
 /* ---- planting */
 
-static struct tg_thread *some_thread(const struct tg_process *process)
-{
-    return tg_process_find_thread(process, tg_process_memory_tid(process));
-}
-
 /* Where WATCH is in PROCESS; *IS_THERE false: nowhere yet. */
 static struct tg_error *find_place(const struct watch *watch, const struct tg_process *process,
                                    struct tg_watch_plan *plan, bool *is_there)
 {
-    struct tg_thread *thread = some_thread(process);
+    struct tg_thread *thread = tg_process_own_thread(process);
     const struct tg_watch_definition *definition = &watch->definition;
     *is_there = false;
     if (thread == NULL)
@@ -409,7 +404,8 @@ static struct tg_error *plant(struct tg_job_watches *watches, struct tg_process 
     planted->key.id = watch->id;
     planted->plan = *plan;
     struct tg_error *error = NULL;
-    if (!tg_thread_read_memory(some_thread(process), plan->address, planted->bytes, plan->size_bytes))
+    if (!tg_thread_read_memory(tg_process_own_thread(process), plan->address, planted->bytes,
+                               plan->size_bytes))
         error = tg_error_create(TG_ERROR_TARGET, "memory at 0x%" PRIx64 " cannot be read", plan->address);
     if (error == NULL)
         error = TG_HASH_ADD(hh, watches->planted, key, planted);
@@ -433,7 +429,7 @@ static struct tg_error *plant(struct tg_job_watches *watches, struct tg_process 
                                                  .text = watch->definition.text,
                                                  .address = plan->address,
                                                  .size_bytes = plan->size_bytes}};
-    tg_engine_emit(process->engine, some_thread(process), &event);
+    tg_engine_emit(process->engine, tg_process_own_thread(process), &event);
     return NULL;
 }
 
@@ -471,7 +467,7 @@ void tg_job_watches_unplant(struct tg_job_watches *watches, struct tg_process *p
         return;
     const struct tg_event event = {.kind = TG_EVENT_WATCH_REMOVED,
                                    .watch_removed = {watch->id, planted->plan.address}};
-    tg_engine_emit(process->engine, some_thread(process), &event);
+    tg_engine_emit(process->engine, tg_process_own_thread(process), &event);
     tg_watch_remove(process, take_write, watch);
     struct tg_breakpoint *breakpoint =
         planted->plan.cfa == 0 ? NULL

@@ -1,3 +1,4 @@
+#include "recorder/engine/own_thread.h"
 #include "recorder/loader/events.h"
 #include "recorder/loader/in_process.h"
 #include "recorder/loader/stops.h"
@@ -35,12 +36,6 @@ void tg_loader_each_library(const struct tg_loader *loader, const struct tg_proc
 }
 
 /* ---- the setting */
-
-/* A thread of PROCESS that events can be about, NULL where none is left. */
-static struct tg_thread *some_thread(struct tg_process *process)
-{
-    return tg_process_find_thread(process, tg_process_memory_tid(process));
-}
 
 /* Back from fast mode. What was loaded meanwhile is read as soon as r_brk is planted, so that it is not taken
  * for a part of the next event; what is under way shows itself at its next stop. Before the start-up
@@ -113,7 +108,7 @@ static void switch_processes(struct tg_loader *loader)
     for (struct tg_process *process = tg_engine_first_process(loader->engine); process != NULL;
          process = next) {
         next = process->hh.next;
-        struct tg_thread *thread = some_thread(process);
+        struct tg_thread *thread = tg_process_own_thread(process);
         if (thread != NULL)
             switch_process(loader, thread);
     }

@@ -1,9 +1,47 @@
 #include "recorder/process/mappings.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Opens file NAME if there is anything in it. */
+static bool open_maps(struct tg_mappings *mappings, const char *name)
+{
+    mappings->file = fopen(name, "re");
+    if (mappings->file == NULL)
+        return false;
+    setvbuf(mappings->file, mappings->buffer, _IOFBF, sizeof mappings->buffer);
+    int first = getc(mappings->file);
+    if (first != EOF && ungetc(first, mappings->file) != EOF)
+        return true;
+    fclose(mappings->file);
+    mappings->file = NULL;
+    errno = ESRCH;
+    return false;
+}
+
+/* The first thread of PID may have ended before the others: it has nothing mapped any more, while they run on. */
+static bool open_maps_of_thread(struct tg_mappings *mappings, pid_t pid)
+{
+    char name[64];
+    struct dirent *entry;
+    bool is_open = false;
+    snprintf(name, sizeof name, "/proc/%d/task", (int)pid);
+    DIR *threads = opendir(name);
+    while (!is_open && threads != NULL && (entry = readdir(threads)) != NULL) {
+        long tid = strtol(entry->d_name, NULL, 10);
+        snprintf(name, sizeof name, "/proc/%d/task/%ld/maps", (int)pid, tid);
+        is_open = tid > 0 && tid != pid && open_maps(mappings, name);
+    }
+    if (threads != NULL)
+        closedir(threads);
+    if (!is_open)
+        errno = ESRCH;
+    return is_open;
+}
 
 bool tg_mappings_open(struct tg_mappings *mappings, pid_t pid)
 {
@@ -11,10 +49,7 @@ bool tg_mappings_open(struct tg_mappings *mappings, pid_t pid)
     mappings->line = NULL;
     mappings->capacity = 0;
     snprintf(name, sizeof name, "/proc/%d/maps", (int)pid);
-    mappings->file = fopen(name, "re");
-    if (mappings->file != NULL)
-        setvbuf(mappings->file, mappings->buffer, _IOFBF, sizeof mappings->buffer);
-    return mappings->file != NULL;
+    return open_maps(mappings, name) || (errno == ESRCH && open_maps_of_thread(mappings, pid));
 }
 
 /* The number at *AT, behind which SEPARATOR must stand; *AT is moved behind that. */

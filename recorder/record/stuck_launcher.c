@@ -1,6 +1,7 @@
 #include "recorder/record/stuck_launcher.h"
 
 #include "format/base/thread.h"
+#include "recorder/engine/own_thread.h"
 #include "recorder/process/proc_status.h"
 
 #include <ctype.h>
@@ -214,8 +215,7 @@ static pid_t launcher_left(const struct tg_stuck_launcher *watch)
 static void record_kill(const struct tg_stuck_launcher *watch, pid_t pid)
 {
     const struct tg_process *process = tg_engine_find_process(watch->options.engine, pid);
-    struct tg_thread *thread =
-        process == NULL ? NULL : tg_process_find_thread(process, tg_process_memory_tid(process));
+    struct tg_thread *thread = process == NULL ? NULL : tg_process_own_thread(process);
     const struct tg_event event = {
         .kind = TG_EVENT_SIGNAL,
         .signal = {.signal = SIGKILL, .code = SI_USER, .sender_pid = getpid(), .sender = "tollgate"}};

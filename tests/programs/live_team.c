@@ -1,11 +1,12 @@
 /* For tests of barriers of live control: processes with teams of threads that go through the same functions.
  *
- *   live_team PROCESSES THREADS [exec | late | lonely]
+ *   live_team PROCESSES THREADS [exec | late | lonely | headless | spawns]
  *
  * PROCESSES are this one and its children, THREADS with the first one, which begins last. All call before(),
  * work(), after(). `exec`: then the last process executes another program. `late`: the first thread starts
  * one more, which calls after(), between work() and after(). `lonely`: the last thread leaves after
- * before(). */
+ * before(). `headless`: the first thread ends before the others call anything. `spawns`: the last thread executes a program
+ * in a child of vfork between before() and work(). */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,16 @@ static void *come_late(void *argument)
     return NULL;
 }
 
+static void spawn(void)
+{
+    pid_t child = vfork();
+    if (child == 0) {
+        execl("/bin/true", "true", NULL);
+        _exit(1);
+    }
+    waitpid(child, NULL, 0);
+}
+
 static void *take_part(void *argument)
 {
     int thread = *(int *)argument;
@@ -45,6 +56,8 @@ static void *take_part(void *argument)
     before(thread);
     if (strcmp(how, "lonely") == 0 && thread == last_thread)
         return NULL;
+    if (strcmp(how, "spawns") == 0 && thread == last_thread)
+        spawn();
     work(thread);
     int is_late = strcmp(how, "late") == 0 && thread == 0;
     if (is_late && pthread_create(&late, NULL, come_late, argument) != 0)
@@ -58,12 +71,14 @@ static void *take_part(void *argument)
 static void be_team(int threads)
 {
     pthread_t ids[64];
-    int numbers[64];
+    static int numbers[64];
     for (int i = 1; i < threads; i++) {
         numbers[i] = i;
         if (pthread_create(&ids[i], NULL, take_part, &numbers[i]) != 0)
             abort();
     }
+    if (strcmp(how, "headless") == 0)
+        pthread_exit(NULL);
     numbers[0] = 0;
     take_part(&numbers[0]);
     for (int i = 1; i < threads; i++)

@@ -96,6 +96,8 @@ def team():
     check("thread 1.3 will not arrive at barrier 2 (exited)" in output, output)
     check(said["barriers"][1]["satisfied"] == 1, said)
     check([unit["dtid"] for unit in said["barriers"][1]["never_came"]] == [3], said)
+    session("headless", [TEAM, "1", "3", "headless"])
+    session("spawns", [TEAM, "1", "2", "spawns"])
     output, said = session("ends", [TEAM, "3", "2"])
     check("barrier 2 is satisfied by the remaining 2; 1 never arrived" in output, output)
     output, said = session("executes", [TEAM, "2", "1", "exec"])

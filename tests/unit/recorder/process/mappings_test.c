@@ -9,12 +9,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { PAGE_BYTES = 4096, PAGES = 3, NAME_BYTES = 240, DEPTH = 20 };
@@ -116,6 +120,49 @@ static void memory_without_a_file_has_no_path(void **state)
     assert_true(has_stack);
 }
 
+static void *stay(void *unused)
+{
+    pause();
+    return unused;
+}
+
+/* A process whose first thread has ended has its memory all the same. */
+static void another_thread_tells_where_the_first_is_gone(void **state)
+{
+    (void)state;
+    struct tg_mappings mappings;
+    struct tg_mapping mapping;
+    int ends[2];
+    char byte;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, stay, NULL) != 0 || write(ends[1], "", 1) != 1)
+            _exit(1);
+        syscall(SYS_exit, 0);
+    }
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    char name[32], line[64] = "";
+    snprintf(name, sizeof name, "/proc/%d/stat", (int)pid);
+    for (int i = 0; i < 1000 && strstr(line, ") Z") == NULL; i++) {
+        FILE *file = fopen(name, "re");
+        assert_non_null(file);
+        assert_non_null(fgets(line, sizeof line, file));
+        fclose(file);
+        usleep(1000);
+    }
+    assert_true(tg_mappings_open(&mappings, pid) && tg_mappings_next(&mappings, &mapping));
+    tg_mappings_close(&mappings);
+    assert_true(tg_mapping_find(pid, (uintptr_t)stay, &mapping) && mapping.executable);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_false(tg_mappings_open(&mappings, pid));
+    tg_mappings_close(&mappings);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 /* A path of any length is one mapping. */
 static void a_long_name_is_one_mapping(void **state)
 {
@@ -159,6 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_described_and_found),
         cmocka_unit_test(memory_without_a_file_has_no_path),
+        cmocka_unit_test(another_thread_tells_where_the_first_is_gone),
         cmocka_unit_test(a_long_name_is_one_mapping),
         cmocka_unit_test(a_process_that_is_gone_has_none),
     };
