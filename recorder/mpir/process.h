@@ -40,6 +40,7 @@ struct tg_mpir_process {
     struct tg_mpir_job_guard *guard; /* guard of its job; NULL: it needs none */
 
     /* ranks only */
+    bool is_identified;  /* the trace says which rank the program is */
     bool gate_wanted;    /* MPIR_debug_gate is to be 1 as soon as it can be written */
     uint64_t gate_at_ns; /* when it was set, 0 not */
 };

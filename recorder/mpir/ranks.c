@@ -4,12 +4,15 @@
 #include "recorder/mpir/hosts.h"
 #include "recorder/mpir/starter.h"
 #include "recorder/mpir/target.h"
+#include "recorder/process/identity.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { REASON_BYTES = 256 };
 
@@ -21,6 +24,7 @@ struct rank {
     pid_t pid; /* the key */
     pid_t starter;
     uint64_t number;
+    int64_t size; /* of the table that it was read in */
     char *host;
     char *executable;
     enum tg_mpir_rank_way way;
@@ -134,7 +138,8 @@ void tg_mpir_ranks_began(struct tg_mpir_ranks *ranks, pid_t pid)
 }
 
 /* NULL without memory. */
-static struct rank *add(struct tg_mpir_ranks *ranks, pid_t starter, const struct tg_mpir_entry *entry)
+static struct rank *add(struct tg_mpir_ranks *ranks, pid_t starter, const struct tg_mpir_entry *entry,
+                        int64_t size)
 {
     struct rank *rank = calloc(1, sizeof *rank);
     if (rank == NULL)
@@ -142,6 +147,7 @@ static struct rank *add(struct tg_mpir_ranks *ranks, pid_t starter, const struct
     *rank = (struct rank){.pid = (pid_t)entry->pid,
                           .starter = starter,
                           .number = entry->rank,
+                          .size = size,
                           .host = strdup(entry->host),
                           .executable = strdup(entry->executable),
                           .is_selected = true};
@@ -265,6 +271,30 @@ void tg_mpir_ranks_begin(struct tg_mpir_ranks *ranks, const struct tg_thread *th
         wake(rank);
 }
 
+/* Says of the process of RANK that it is that rank, where its environment does not: the table of its launcher counts more than
+ * the number that a batch system gave to what it started. */
+static void tell_identity(struct tg_mpir_ranks *ranks, struct tg_thread *thread, const struct rank *rank)
+{
+    struct tg_environment environment = {0};
+    struct tg_identity identity;
+    char host[HOST_NAME_MAX + 1] = "";
+    tg_environment_read(rank->pid, &environment);
+    tg_identity_find(&environment, &identity);
+    tg_environment_deinit(&environment);
+    if (identity.rank == (int64_t)rank->number ||
+        (identity.rank >= 0 && strcmp(identity.source, "SLURM_PROCID") != 0))
+        return;
+    if (gethostname(host, sizeof host - 1) != 0)
+        host[0] = '\0';
+    const struct tg_event event = {.kind = TG_EVENT_IDENTITY,
+                                   .identity = {.host = host,
+                                                .job = identity.job,
+                                                .source = tg_mpir_name_text(TG_MPIR_PROCTABLE),
+                                                .rank = (int64_t)rank->number,
+                                                .size = rank->size}};
+    tg_engine_emit(ranks->engine, thread, &event);
+}
+
 /* Settles RANK as far as possible once its process was looked at. */
 static void settle(struct tg_mpir_ranks *ranks, struct tg_thread *thread, struct rank *rank)
 {
@@ -273,6 +303,10 @@ static void settle(struct tg_mpir_ranks *ranks, struct tg_thread *thread, struct
     rank->may_wake = true;
     if (!rank->waits)
         wake(rank);
+    if (rank->is_selected && known != NULL && !known->is_identified) {
+        known->is_identified = true;
+        tell_identity(ranks, thread, rank);
+    }
     if (rank->is_told && gate == rank->gate)
         return;
     rank->gate = gate;
@@ -370,7 +404,7 @@ static bool is_here(struct tg_mpir_ranks *ranks, const struct tg_thread *starter
 }
 
 static void take_local(struct tg_mpir_ranks *ranks, struct tg_thread *starter,
-                       const struct tg_mpir_entry *entry)
+                       const struct tg_mpir_entry *entry, int64_t size)
 {
     const struct tg_mpir_process *from = known_of(ranks, starter->process);
     bool is_selected = tg_wanted_ranks_has(ranks->options.wanted, entry->rank);
@@ -389,7 +423,7 @@ static void take_local(struct tg_mpir_ranks *ranks, struct tg_thread *starter,
     char reason[REASON_BYTES] = "";
     if (process == NULL)
         attach(ranks, starter, entry, reason);
-    struct rank *rank = reason[0] == '\0' ? add(ranks, starter->process->pid, entry) : NULL;
+    struct rank *rank = reason[0] == '\0' ? add(ranks, starter->process->pid, entry, size) : NULL;
     if (rank == NULL) {
         tell_entry(ranks, starter, entry, TG_MPIR_MISSED, TG_MPIR_WAY_NONE,
                    reason[0] != '\0' ? reason : "out of memory");
@@ -406,7 +440,7 @@ static void take_local(struct tg_mpir_ranks *ranks, struct tg_thread *starter,
 }
 
 void tg_mpir_ranks_take(struct tg_mpir_ranks *ranks, struct tg_thread *starter,
-                        const struct tg_mpir_entry *entry)
+                        const struct tg_mpir_entry *entry, int64_t size)
 {
     char reason[REASON_BYTES];
     const struct rank *before = entry->pid > 0 ? find(ranks, (pid_t)entry->pid) : NULL;
@@ -426,6 +460,6 @@ void tg_mpir_ranks_take(struct tg_mpir_ranks *ranks, struct tg_thread *starter,
                  before->number);
         tell_entry(ranks, starter, entry, TG_MPIR_MISSED, TG_MPIR_WAY_NONE, reason);
     } else {
-        take_local(ranks, starter, entry);
+        take_local(ranks, starter, entry, size);
     }
 }

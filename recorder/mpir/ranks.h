@@ -24,10 +24,10 @@ struct tg_error *tg_mpir_ranks_create(struct tg_engine *engine, const struct tg_
                                       struct tg_mpir_ranks **ranks);
 void tg_mpir_ranks_destroy(struct tg_mpir_ranks *ranks); /* NULL is accepted */
 
-/* ENTRY of the table of STARTER, a stopped thread's process. A rank that was taken before is not told of
- * again. */
+/* ENTRY of the table of STARTER, a stopped thread's process, which has SIZE of them. A rank that was taken before is not told
+ * of again. */
 void tg_mpir_ranks_take(struct tg_mpir_ranks *ranks, struct tg_thread *starter,
-                        const struct tg_mpir_entry *entry);
+                        const struct tg_mpir_entry *entry, int64_t size);
 
 /* THREAD's process has been looked at (again): if it is a rank, its gate can be set now where there is
  * one. */

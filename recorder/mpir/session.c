@@ -199,7 +199,8 @@ static void take_block(void *context, uint64_t first, const struct tg_mpir_entry
     event.mpir_table.entries = (struct tg_list){.items = entries, .count = count};
     tg_engine_emit(reading->session->engine, reading->starter, &event);
     for (size_t i = 0; reading->acquire && i < count; i++)
-        tg_mpir_ranks_take(reading->session->ranks, reading->starter, &entries[i]);
+        tg_mpir_ranks_take(reading->session->ranks, reading->starter, &entries[i],
+                           reading->saying->table_size);
     reading->taking_ns += tg_engine_now_ns() - start_ns;
 }
 

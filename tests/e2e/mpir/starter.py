@@ -77,6 +77,13 @@ def scenario_gates():
     job = of_kind(events("third"), "mpir_job")[0]
     check(job["acquisition"] == "mpir_launch" and job["partial_attach_ok"] and job["i_am_starter"], job)
     check(not job["acquired_pre_main"], job)
+    told = [(event["pid"], event["rank"], event["size"]) for event in events("trace", "identity")
+            if event["source"] == "MPIR_proctable"]
+    check(sorted(told) == sorted((rank["pid"], rank["rank"], 3) for rank in ranks_of("trace").values()), told)
+    # the console's ranks are those of the table, too: they stop as they are acquired, and are its focus
+    session = run([TOLLGATE, "live", "-q", "-o", "live", "-e", "dcont", "-e", "puts [dptsets stopped(r0-2)]",
+                   "-e", "dcont", "-e", "puts [dfocus]", "--", starter, "start", "3", build_rank("-DGATE"), "spawned", "call", "wait"])
+    check("stopped(r0-2): 3:3[0-2.1]" in session.output and session.status == 0, session)
 
 
 def scenario_layouts():
