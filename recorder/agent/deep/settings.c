@@ -52,8 +52,10 @@ static void set_directory(struct tg_deep_settings *settings, const char *value, 
         snprintf(settings->directory, sizeof settings->directory, "%.*s", (int)length, value);
 }
 
-static void set(struct tg_deep_settings *settings, const char *key, size_t n_key, const char *value,
-                size_t length)
+enum method { BY_DEFAULT, BY_AUDIT, BY_WRAPPER };
+
+static void set(struct tg_deep_settings *settings, enum method *method, const char *key, size_t n_key,
+                const char *value, size_t length)
 {
     bool is_good = true;
     if (is_word(key, n_key, "pass_through"))
@@ -63,9 +65,9 @@ static void set(struct tg_deep_settings *settings, const char *key, size_t n_key
     else if (is_word(key, n_key, "tmpdir"))
         set_directory(settings, value, length);
     else if (is_word(key, n_key, "method") && is_word(value, length, "wrapper"))
-        settings->prefers_wrapper = true;
+        *method = BY_WRAPPER;
     else if (is_word(key, n_key, "method") && is_word(value, length, "audit"))
-        settings->prefers_wrapper = false;
+        *method = BY_AUDIT;
     else if (is_word(key, n_key, "method"))
         is_good = false;
     else
@@ -76,6 +78,7 @@ static void set(struct tg_deep_settings *settings, const char *key, size_t n_key
 
 void tg_deep_settings_read(const char *text, const char *tmpdir, struct tg_deep_settings *settings)
 {
+    enum method method = BY_DEFAULT;
     *settings = (struct tg_deep_settings){.directory = "/tmp"};
     if (tmpdir != NULL)
         set_directory(settings, tmpdir, strlen(tmpdir));
@@ -89,9 +92,11 @@ void tg_deep_settings_read(const char *text, const char *tmpdir, struct tg_deep_
         } else {
             const char *value = text + n_key + 1;
             size_t length = value_length(value, is_word(text, n_key, "tmpdir"));
-            set(settings, text, n_key, value, length);
+            set(settings, &method, text, n_key, value, length);
             text = value + length;
         }
         text += *text == ',';
     }
+    /* to keep a wrapper there has to be one */
+    settings->prefers_wrapper = method == BY_WRAPPER || (method == BY_DEFAULT && settings->keeps_wrapper);
 }

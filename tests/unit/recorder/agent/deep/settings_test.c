@@ -33,11 +33,25 @@ static void s8_between_commas(void **state)
     assert_true(settings.keeps_wrapper);
 }
 
+/* The document's example has no method: who wants to keep a wrapper wants one. */
+static void s10_a_wrapper_that_is_kept_is_made(void **state)
+{
+    (void)state;
+    take("keep_wrapper=true");
+    assert_true(settings.keeps_wrapper && settings.prefers_wrapper);
+    take("keep_wrapper=false,tmpdir=/a");
+    assert_false(settings.prefers_wrapper);
+    take("method=audit,keep_wrapper=true");
+    assert_false(settings.prefers_wrapper);
+    take(NULL);
+    assert_false(settings.prefers_wrapper);
+}
+
 static void s8_the_rest_is_left_out_and_told(void **state)
 {
     (void)state;
     take("keep_wrapper=true,colour=red,pass_through=maybe,nonsense,method=neither,=,tmpdir=");
-    assert_true(settings.keeps_wrapper && !settings.passes_through && !settings.prefers_wrapper);
+    assert_true(settings.keeps_wrapper && !settings.passes_through && settings.prefers_wrapper);
     assert_string_equal(settings.directory, "/tmp");
     assert_string_equal(
         settings.warning,
@@ -107,6 +121,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(s8_between_commas),
+        cmocka_unit_test(s10_a_wrapper_that_is_kept_is_made),
         cmocka_unit_test(s8_the_rest_is_left_out_and_told),
         cmocka_unit_test(s9_s10_booleans),
         cmocka_unit_test(s11_directories),
