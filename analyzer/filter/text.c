@@ -53,7 +53,12 @@ static void write_head(const struct tg_filter_evaluation *evaluation, FILE *stre
     else if (survey->has_settings)
         fprintf(stream, " Recorded in %s mode.", tg_dlopen_filter_mode_name(survey->mode));
     putc('\n', stream);
-    if (survey->unseen)
+    if (survey->unseen && survey->catch_up_events == 0)
+        fputs("note: In fast mode null events, and libraries that were closed before a stop, are not seen, "
+              "so the figures for "
+              "Slow and Medium are lower bounds. For exact figures, record with --mode slow.\n",
+              stream);
+    else if (survey->unseen)
         fprintf(
             stream,
             "note: %" PRIu64 " event%s found without a loader stop; each may combine several dlopens and "

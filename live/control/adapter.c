@@ -3,6 +3,7 @@
 
 #include "live/control/thread_scene.h"
 #include "live/inspect/step/place.h"
+#include "recorder/engine/own_thread.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -90,7 +91,13 @@ static void take_identity(struct tg_engine_adapter *live, const struct tg_event 
     int64_t rank;
     if (!tg_job_model_thread_id(job, event->pid, 0, &process) || !tg_job_model_rank(job, process.dpid, &rank))
         return;
-    live->rank = event->pid;
+    if (strcmp(event->identity.source, "MPIR_proctable") == 0) { /* told late: its program runs already */
+        tell_error(live, tg_controller_libraries_changed(live->controller, event->pid));
+        if (live->options.stops->ranks)
+            stop_process(live, event->pid);
+    } else {
+        live->rank = event->pid;
+    }
     rank = live->local_ranks > 0 ? live->local_ranks : event->identity.size;
     live->expected_ranks = rank > live->expected_ranks ? rank : live->expected_ranks;
 }
@@ -385,6 +392,8 @@ static void kept(void *context, struct tg_thread *thread, const struct tg_stop_r
         tell_error(live, tg_controller_hit(live->controller, pid, tid, pc, reason.hits, reason.n_hits));
     else
         tell_error(live, tg_controller_stopped(live->controller, pid, tid, reason.state, pc));
+    if (reason.state == TG_JOB_ERROR) /* what its process is about to end by */
+        stop_process(live, pid);
     tg_adapter_add_stop(live, thread, &reason, pc, step != TG_JOB_STEP_NONE);
     tg_adapter_add_script_hits(live, thread, &reason);
     end_step(live, thread, step == TG_JOB_STEP_ALL);
@@ -394,7 +403,7 @@ static void kept(void *context, struct tg_thread *thread, const struct tg_stop_r
 static void enter_function(void *context, const struct tg_process *process, uint64_t *address, uint64_t *line)
 {
     struct tg_engine_adapter *live = context;
-    struct tg_thread *thread = tg_process_find_thread(process, tg_process_memory_tid(process));
+    struct tg_thread *thread = tg_process_own_thread(process);
     struct tg_modules *modules = thread == NULL ? NULL : tg_job_modules_of(live->modules, process);
     if (modules == NULL)
         return;
@@ -538,7 +547,7 @@ void tg_engine_adapter_leave(struct tg_engine_adapter *live)
 /* Records that PROCESS is killed from here: the kernel tells nobody who sent a SIGKILL. */
 static void record_kill(const struct tg_engine_adapter *live, const struct tg_process *process)
 {
-    struct tg_thread *thread = tg_process_find_thread(process, tg_process_memory_tid(process));
+    struct tg_thread *thread = tg_process_own_thread(process);
     const struct tg_event event = {
         .kind = TG_EVENT_SIGNAL,
         .signal = {.signal = SIGKILL, .code = SI_USER, .sender_pid = getpid(), .sender = "tollgate"}};

@@ -60,6 +60,8 @@ struct tg_error *tg_worker_gates_open(struct tg_engine_adapter *live, const stru
     const struct tg_agent_gate made = gate_for_agents(gate);
     if (gate->pid == 0 && tg_engine_adapter_gates(live) == NULL)
         return tg_error_create(TG_ERROR_UNSUPPORTED, "there are no agents in this session");
+    if (gate->pid != 0 && tg_engine_adapter_modules_of(live, gate->pid) == NULL)
+        return tg_error_create(TG_ERROR_TARGET, "process %d has ended", (int)gate->pid);
     if (gate->pid != 0 && (!tg_worker_gates_has_agent(live, gate->pid) || made.instance == 0))
         return tg_error_create(TG_ERROR_UNSUPPORTED, "there is no agent in process %d", (int)gate->pid);
     return tg_gates_open(tg_engine_adapter_gates(live), &made, number);

@@ -345,10 +345,12 @@ static struct tg_error *prepare_workers(const struct tg_request *control, struct
     struct stepping *stepping = control->context;
     size_t n_stopped = 0, n_prepared = 0;
     bool has_begun = false; /* the C library is there */
+    bool lives = false;
     struct tg_error *error = NULL;
     for (size_t p = 0; error == NULL && p < tg_job_view_count(control->view); p++) {
         const struct tg_job_process *process = tg_job_view_at(control->view, p);
         size_t before = n_prepared;
+        lives = lives || (process->info.exists && process->n_threads > 0);
         for (size_t i = 0; error == NULL && process->info.exists && i < process->n_threads; i++) {
             struct tg_standing standing;
             uint64_t address;
@@ -373,6 +375,8 @@ static struct tg_error *prepare_workers(const struct tg_request *control, struct
     }
     if (error != NULL || n_prepared > 0)
         return error;
+    if (n_stopped == 0 && !lives)
+        return tg_error_create(TG_ERROR_TARGET, "the job has ended");
     if (n_stopped == 0)
         return tg_error_create(TG_ERROR_TARGET,
                                "all workers in focus are running or held; dhalt stops running ones");

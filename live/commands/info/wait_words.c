@@ -3,6 +3,7 @@
 #include "analyzer/finding/words.h"
 #include "analyzer/job/list.h"
 #include "analyzer/models/openmp/barrier.h"
+#include "format/base/signal_name.h"
 #include "live/commands/info/barrier_states.h"
 #include "live/commands/info/place.h"
 #include "live/console/flush.h"
@@ -147,6 +148,41 @@ static void name_process(const struct telling *telling, const struct tg_job_proc
     fputc('\0', out);
     fclose(out);
     name[size - 1] = '\0';
+}
+
+/* Tells of a process in FOCUS that job control has stopped: it counts as running, for no command has stopped it. */
+static void tell_suspended(const struct telling *telling, const struct tg_job_set *focus)
+{
+    const struct tg_job_view *view = telling->states.view;
+    const struct tg_process_entry *first = NULL;
+    char name[64], signal[32], *text = NULL;
+    size_t count = 0;
+    for (size_t p = 0; p < tg_job_view_count(view); p++) {
+        const struct tg_job_process *process = tg_job_view_at(view, p);
+        size_t index = tg_moment_find_pid(telling->console->source->moment, (int64_t)process->info.tag);
+        bool is_meant = false;
+        for (size_t i = 0; process->info.exists && i < process->n_threads; i++)
+            is_meant = is_meant || (tg_job_set_has(focus, process, i) &&
+                                    !tg_job_state_is_stopped(tg_job_view_thread(view, process, i)->state));
+        const struct tg_process_entry *entry =
+            is_meant && index != SIZE_MAX ? tg_process_model_at(telling->input.processes, index) : NULL;
+        if (entry == NULL || !entry->is_stopped)
+            continue;
+        if (count++ == 0) {
+            first = entry;
+            name_process(telling, process, name, sizeof name);
+        }
+    }
+    if (count == 0 ||
+        asprintf(
+            &text,
+            "%s is stopped by %s, not by this console, and runs on when it gets SIGCONT (kill -CONT %" PRId32
+            ")%s",
+            name, tg_signal_name(first->stop_signal, signal, sizeof signal), first->pid,
+            count > 1 ? "; so are others" : "") < 0)
+        return;
+    tell(telling, text);
+    free(text);
 }
 
 /* ---- ranks that wait inside of MPI */
@@ -503,6 +539,8 @@ void tg_wait_words_tell(struct tg_console *console, const struct tg_ptset_defaul
         error = find_focus(&telling, defaults, &focus);
     if (error == NULL)
         error = tell_focus(&telling, &focus, seconds);
+    if (error == NULL)
+        tell_suspended(&telling, &focus);
     if (error == NULL)
         tell_ranks(&telling, &focus);
     for (size_t i = 0; error == NULL && i < tg_barriers_count(telling.states.model); i++)

@@ -1,5 +1,6 @@
 #include "live/commands/motion/auto_sequence.h"
 
+#include "live/commands/info/wait_words.h"
 #include "live/commands/motion/opm_sequence.h"
 
 #include <stdlib.h>
@@ -15,7 +16,7 @@ struct auto_sequence {
     char message[200];      /* what was wrong with the variable */
 };
 
-static const char setting[] = "opm-auto-sequence";
+static const char setting[] = "opm-auto-sequence", graph[] = "opm-graph-auto";
 
 static struct tg_error *set_opm(struct auto_sequence *automatic, Tcl_Obj *name, Tcl_Obj *value)
 {
@@ -55,6 +56,9 @@ static char *take_variable(ClientData data, Tcl_Interp *interp, const char *name
     Tcl_IncrRefCount(text);
     struct tg_error *error = value == NULL ? NULL : set_opm(automatic, text, value);
     Tcl_DecrRefCount(text);
+    if (error == NULL && value != NULL && strcmp(name, graph) == 0)
+        tg_wait_words_note(automatic->console,
+                           automatic->is_on ? "OpenMP auto graph enabled" : "OpenMP auto graph disabled");
     if (error == NULL)
         return NULL;
     snprintf(automatic->message, sizeof automatic->message, "%s", tg_error_message(error));
@@ -75,7 +79,7 @@ static struct tg_error *create(struct tg_console *console, void **state)
     info.objProc = run_set;
     info.objClientData = automatic;
     Tcl_SetCommandInfo(console->interp, "set", &info);
-    const char *const variables[] = {setting, "opm-graph-auto"};
+    const char *const variables[] = {setting, graph};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
         Tcl_TraceVar2(console->interp, variables[i], NULL, TCL_GLOBAL_ONLY | TCL_TRACE_WRITES, take_variable,
                       automatic);

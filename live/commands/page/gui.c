@@ -12,6 +12,7 @@ static const struct tg_console_option start_options[] = {
     {"--port", TG_OPTION_NUMBER, TG_OPTION_IN(struct tg_page_start, port), .highest = 65535},
     {"--host", TG_OPTION_WORD, TG_OPTION_IN(struct tg_page_start, host), .takes = "a name or an address"},
     TG_OPTION_FLAG("--open", struct tg_page_start, open),
+    TG_OPTION_FLAG("--connect", struct tg_page_start, open),
     TG_OPTION_FLAG("--view-only", struct tg_page_start, view_only),
     {0}};
 
@@ -44,7 +45,7 @@ static struct tg_error *run_start(struct tg_console *console, int argc, Tcl_Obj 
 
 const struct tg_console_command tg_console_gui_start = {
     .name = "gui start",
-    .arguments = "?--port N? ?--host HOST? ?--open? ?--view-only?",
+    .arguments = "?--port N? ?--host HOST? ?--open | --connect? ?--view-only?",
     .summary = "starts the page of this session for a browser and prints its link",
     .example = "gui start",
     .more =
@@ -54,7 +55,7 @@ const struct tg_console_command tg_console_gui_start = {
         "ssh:\n"
         "`ssh -L N:localhost:N MACHINE`. Nothing blocks: this console goes on, and the job does if the "
         "server\n"
-        "ends. --open opens a browser here by xdg-open.",
+        "ends. --open, or --connect, opens a browser here by xdg-open.",
     .options = start_options,
     .run = run_start,
 };

@@ -9,12 +9,20 @@ import subprocess
 import sys
 
 SOURCE = """
+#include <pthread.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
+static void *stay(void *unused)
+{
+    pause();
+    return unused;
+}
 int main(int argc, char **argv)
 {
     if (argc > 1) {
-        if (argc > 2)
+        pthread_t other;
+        if (argc > 2 && !pthread_create(&other, 0, stay, 0))
             *(volatile int *)0 = 0; /* in code that has lines wherever this runs */
         return 0;
     }
@@ -28,8 +36,8 @@ int main(int argc, char **argv)
 """
 
 SCRIPT = """
-proc until {state whom} {while {[lindex [dptsets ${state}(a)] 1] ne $whom} {after 5}}
-if 1 {dgo; until stopped {2:2[p4-5.1]}; until existent {3:3[p1,4-5.1]}}
+proc until {state whom} {while {[lrange [dptsets ${state}(a)] 1 end] ne $whom} {after 5}}
+if 1 {dgo; until stopped {2:4[p4-5.1-2]}; until existent {3:5[p1.1, p4-5.1-2]}}
 puts BETWEEN
 if 1 {dfocus a dgo; until existent {0:0[]}}
 puts BEHIND
@@ -46,7 +54,7 @@ WANTED = [
 
 
 def main():
-    subprocess.run(["gcc", "-g", "-fPIE", "-pie", "-x", "c", "-", "-o", "several"], input=SOURCE, text=True, check=True)
+    subprocess.run(["gcc", "-g", "-fPIE", "-pie", "-x", "c", "-", "-o", "several", "-pthread"], input=SOURCE, text=True, check=True)
     with open("script.tcl", "w", encoding="utf-8") as script:
         script.write(SCRIPT)
     done = subprocess.run([os.environ["TG_TOLLGATE"], "live", "-o", "trace", "-x", "script.tcl", "--", "./several"], stdin=subprocess.DEVNULL,
