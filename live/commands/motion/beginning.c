@@ -106,7 +106,10 @@ static struct tg_error *refuse_held(struct tg_console *console, uint32_t dpid)
     FILE *stream = open_memstream(&name, &size);
     if (stream == NULL)
         return tg_error_no_memory();
-    tg_words_process(stream, &input, dpid - 1);
+    if (dpid <= tg_process_model_count(input.processes))
+        tg_words_process(stream, &input, dpid - 1);
+    else
+        fprintf(stream, "process %" PRIu32, dpid);
     if (fclose(stream) != 0) {
         free(name);
         return tg_error_no_memory();

@@ -98,8 +98,10 @@ static bool is_launcher(const struct blockade *blockade, const struct tg_job_vie
     bool is_it = is_starter(blockade, index);
     for (size_t p = 0; !is_it && p < tg_job_view_count(view); p++) {
         const struct tg_job_process *other = tg_job_view_at(view, p);
+        if (!other->info.exists || other->info.dpid > tg_process_model_count(processes))
+            continue; /* the models are behind: they have not been told of it yet */
         const struct tg_process_entry *entry = tg_process_model_at(processes, other->info.dpid - 1);
-        is_it = other->info.exists && entry != NULL && entry->parent != NULL && entry->parent->index == index;
+        is_it = entry->parent != NULL && entry->parent->index == index;
     }
     return is_it;
 }
