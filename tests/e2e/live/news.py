@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 """
 
 SCRIPT = """
-proc until {state whom} {while {[lrange [dptsets ${state}(a)] 1 end] ne $whom} {after 5}}
+proc until {state whom} {while {[join [lrange [dptsets ${state}(a)] 1 end]] ne $whom} {after 5}}
 if 1 {dgo; until stopped {2:4[p4-5.1-2]}; until existent {3:5[p1.1, p4-5.1-2]}}
 puts BETWEEN
 if 1 {dfocus a dgo; until existent {0:0[]}}
