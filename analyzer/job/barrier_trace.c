@@ -367,7 +367,7 @@ static struct tg_error *feed_end(struct tg_barrier_trace *trace, const struct tg
         return NULL; /* not of the session */
     struct tg_thread_id thread = name->id;
     drop_name(trace, name);
-    struct tg_error *error = of_thread && tg_thread_ends_with_process(event->thread_exit.status)
+    struct tg_error *error = of_thread && tg_thread_ends_with_process(event)
                                  ? done(trace, tg_run_model_set_ending(trace->model, thread.dpid, true))
                                  : NULL;
     if (error != NULL)

@@ -4,9 +4,11 @@
 #include "analyzer/job/run_state.h"
 #include "analyzer/job/stuck_barriers.h"
 
-bool tg_thread_ends_with_process(int64_t status)
+bool tg_thread_ends_with_process(const struct tg_event *event)
 {
-    return status > 0;
+    enum tg_thread_ending ending = event->thread_exit.ending;
+    return ending != TG_THREAD_ENDING_UNKNOWN ? ending == TG_THREAD_ENDING_WITH_PROCESS
+                                              : event->thread_exit.status > 0;
 }
 
 struct tg_error *tg_run_model_set_ending(struct tg_run_model *model, uint32_t dpid, bool is_ending)

@@ -214,7 +214,7 @@ static struct tg_error *part_from_thread(struct tg_controller *controller, const
     struct tg_thread_id thread_id = thread->id;
     drop_thread(process, thread);
     struct tg_error *error =
-        !tg_thread_ends_with_process(event->thread_exit.status)
+        !tg_thread_ends_with_process(event)
             ? NULL
             : tg_decisions_carry_out(controller,
                                      tg_run_model_set_ending(controller->runs, thread_id.dpid, true));

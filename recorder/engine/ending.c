@@ -7,6 +7,8 @@
 #include "recorder/engine/step.h"
 #include "recorder/engine/stop.h"
 
+#include <sys/syscall.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 
 static bool others_live(const struct tg_tracee *tracee)
@@ -17,10 +19,19 @@ static bool others_live(const struct tg_tracee *tracee)
     return false;
 }
 
-static void emit_thread_exit(struct tg_tracee *tracee, int64_t status)
+static enum tg_thread_ending ending_of(struct tg_tracee *tracee)
+{
+    const struct user_regs_struct *registers = tg_thread_registers(&tracee->thread);
+    return registers == NULL                 ? TG_THREAD_ENDING_UNKNOWN
+           : registers->orig_rax == SYS_exit ? TG_THREAD_ENDING_ALONE
+                                             : TG_THREAD_ENDING_WITH_PROCESS;
+}
+
+static void emit_thread_exit(struct tg_tracee *tracee, int64_t status, enum tg_thread_ending ending)
 {
     tracee->exit_told = true;
-    struct tg_event event = {.kind = TG_EVENT_THREAD_EXIT, .thread_exit = {.status = status}};
+    struct tg_event event = {.kind = TG_EVENT_THREAD_EXIT,
+                             .thread_exit = {.status = status, .ending = ending}};
     tg_engine_emit(tracee->thread.process->engine, &tracee->thread, &event);
 }
 
@@ -34,7 +45,7 @@ void tg_ending_exiting(struct tg_tracee *tracee)
     if (tracee->first_stop_due) /* killed before it ran */
         tg_lineage_thread_started(tracee);
     if (tracee->thread.tid != process->pid || !last)
-        emit_thread_exit(tracee, known ? (int64_t)status : -1);
+        emit_thread_exit(tracee, known ? (int64_t)status : -1, ending_of(tracee));
     tg_observers_stopped(tracee, TG_TRIGGER_EXIT, 0);
     if (last)
         tg_observers_process_leaving(tracee, TG_TRIGGER_EXIT);
@@ -62,7 +73,7 @@ void tg_ending_ended(struct tg_tracee *tracee, int status)
     if (tracee->thread.tid != process->pid) {
         if (!tracee->exit_told) {
             process->has_unseen_ends = true;
-            emit_thread_exit(tracee, status);
+            emit_thread_exit(tracee, status, TG_THREAD_ENDING_UNKNOWN);
         }
         tg_tracee_remove(tracee);
         return;

@@ -38,6 +38,7 @@ def write(variant=None, by_thread=False):
 
 # Fields that were appended to a kind since: absent in these traces, and read as nothing.
 SINCE = {
+    "thread_exit": {"ending": "unknown"},
     "library_load": {"agent_ns": 0},
     "signal": {"sender": "", "overflowed": 0},
     "mpi_enter": {"request": "0x0", "receives": False, "from": 0, "from_tag": 0},

@@ -61,7 +61,7 @@ def parse_fields(words):
 
 
 # Kinds that have more fields today: what was made up for them would have to have the types of these.
-EXTENDED = ("signal", "mpi_enter", "mpi_leave", "library_load")
+EXTENDED = ("thread_exit", "signal", "mpi_enter", "mpi_leave", "library_load")
 ITEM_FIELDS = {line.split()[0]: parse_fields(line.split()[1:]) for line in ITEMS.splitlines()}
 KIND_FIELDS = {line.split()[1]: (int(line.split()[0], 16), parse_fields(line.split()[2:]))
                for line in KINDS.splitlines()}

@@ -30,6 +30,11 @@ def exit_status():
     check(unnamed.status == 3 and "''" in unnamed.errors, unnamed)
     check(not os.path.exists("c") and not os.path.exists("c.incomplete"), "a trace of nothing is left")
     check(not [name for name in os.listdir() if name.startswith("core")], os.listdir())
+    for program, argument, status, ending in ("ends", "exit", 3, "with_process"), ("threads", "storm", 5, "alone"):
+        ended = record("d", [f"{os.environ['TG_PROGRAMS']}/{program}", argument], "--force")
+        check(ended.status == status, ended)
+        endings = {event["ending"] for event in events("d", "thread_exit") if event["tid"] != event["pid"]}
+        check(endings == {ending}, program, endings)
 
 
 def usage():

@@ -286,6 +286,12 @@ static void threads_of_a_process_leave_together(void **state)
         "satisfied; released 2.1 at 1 satisfied");
 }
 
+static bool ends_with_process(int64_t status, enum tg_thread_ending ending)
+{
+    return tg_thread_ends_with_process(&(struct tg_event){
+        .kind = TG_EVENT_THREAD_EXIT, .thread_exit = {.status = status, .ending = ending}});
+}
+
 /* Threads that are about to end as well satisfy nothing. */
 static void a_process_that_ends_leaves_at_once(void **state)
 {
@@ -298,8 +304,12 @@ static void a_process_that_ends_leaves_at_once(void **state)
                                                       .stop_when_hit = TG_BARRIER_STOP_NONE,
                                                       .stop_when_done = TG_BARRIER_STOP_GROUP});
     assert_null(tg_barriers_arrive(model, 1, UNIT(1, 2)));
-    assert_true(tg_thread_ends_with_process(9) && tg_thread_ends_with_process(0x400));
-    assert_false(tg_thread_ends_with_process(0) || tg_thread_ends_with_process(-1));
+    assert_true(ends_with_process(9, TG_THREAD_ENDING_UNKNOWN) &&
+                ends_with_process(0x400, TG_THREAD_ENDING_UNKNOWN));
+    assert_false(ends_with_process(0, TG_THREAD_ENDING_UNKNOWN) ||
+                 ends_with_process(-1, TG_THREAD_ENDING_UNKNOWN));
+    assert_true(ends_with_process(0, TG_THREAD_ENDING_WITH_PROCESS)); /* exit(0) while others wait */
+    assert_false(ends_with_process(0x400, TG_THREAD_ENDING_ALONE));
     DECIDES(tg_run_model_set_ending(model, 1, true), "left 1.1 at 1 exited; left 1.2 at 1 exited arrived");
     DECIDES(tg_run_model_set_ending(model, 1, true), "");
     DECIDES(tg_run_model_remove_thread(model, UNIT(1, 2), TG_BARRIER_BY_EXIT), "");
