@@ -141,3 +141,10 @@ size_t tg_moment_find_pid(const struct tg_moment *moment, int64_t pid)
             return i;
     return SIZE_MAX;
 }
+
+const struct tg_process_entry *tg_moment_process(const struct tg_moment *moment, uint32_t dpid)
+{
+    const struct tg_process_model *processes = moment->processes;
+    return dpid >= 1 && dpid <= tg_process_model_count(processes) ? tg_process_model_at(processes, dpid - 1)
+                                                                  : NULL;
+}

@@ -48,4 +48,7 @@ struct tg_error *tg_moment_feed(struct tg_moment *moment, const struct tg_event 
 /* The index of the latest process PID in the process model; SIZE_MAX: there is none. */
 size_t tg_moment_find_pid(const struct tg_moment *moment, int64_t pid);
 
+/* The process with number DPID of a live session; NULL: no event has told of it yet, as the job's own view may have. */
+const struct tg_process_entry *tg_moment_process(const struct tg_moment *moment, uint32_t dpid);
+
 #endif

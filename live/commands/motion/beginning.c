@@ -6,6 +6,7 @@
 #include "live/commands/focus/focus_call.h"
 #include "live/commands/info/place.h"
 #include "live/commands/motion/gate_run.h"
+#include "live/source/moment.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -106,10 +107,11 @@ static struct tg_error *refuse_held(struct tg_console *console, uint32_t dpid)
     FILE *stream = open_memstream(&name, &size);
     if (stream == NULL)
         return tg_error_no_memory();
-    if (dpid <= tg_process_model_count(input.processes))
-        tg_words_process(stream, &input, dpid - 1);
+    const struct tg_process_entry *entry = tg_moment_process(console->source->moment, dpid);
+    if (entry != NULL)
+        tg_words_process(stream, &input, entry->index);
     else
-        fprintf(stream, "process %" PRIu32, dpid);
+        fprintf(stream, "process %" PRIu32, dpid); /* no event has told of it yet */
     if (fclose(stream) != 0) {
         free(name);
         return tg_error_no_memory();

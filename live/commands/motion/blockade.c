@@ -10,7 +10,7 @@
 
 /* Are enough: who has been released has run by then; on a busy machine one that waits for a processor may not have. */
 enum { QUIET_LOOKS = 3, QUIET_LOOKS_OF_READY = 12 };
-enum { QUIET_LOOKS_IN_MPI = 20 }; /* what was sent before its rank was stopped is there by then */
+enum { QUIET_LOOKS_IN_MPI = 20 }; /* what was sent before its rank stopped is there by then */
 enum { LOOKS_FOR_RING = 9 };      /* from one search for a deadlock to the next */
 
 /* Where nobody comes: who runs, and whether all of them wait, for somebody who does not or for each other. */
@@ -91,17 +91,15 @@ static bool is_starter(const struct blockade *blockade, size_t process)
 static bool is_launcher(const struct blockade *blockade, const struct tg_job_view *view,
                         const struct tg_job_process *process)
 {
-    const struct tg_process_model *processes = blockade->console->source->moment->processes;
+    const struct tg_moment *moment = blockade->console->source->moment;
     const size_t index = process->info.dpid - 1;
     if (process->info.rank >= 0 || !is_unknown(blockade, index))
         return false;
     bool is_it = is_starter(blockade, index);
     for (size_t p = 0; !is_it && p < tg_job_view_count(view); p++) {
         const struct tg_job_process *other = tg_job_view_at(view, p);
-        if (!other->info.exists || other->info.dpid > tg_process_model_count(processes))
-            continue; /* the models are behind: they have not been told of it yet */
-        const struct tg_process_entry *entry = tg_process_model_at(processes, other->info.dpid - 1);
-        is_it = entry->parent != NULL && entry->parent->index == index;
+        const struct tg_process_entry *entry = tg_moment_process(moment, other->info.dpid);
+        is_it = other->info.exists && entry != NULL && entry->parent != NULL && entry->parent->index == index;
     }
     return is_it;
 }
@@ -369,6 +367,15 @@ static struct tg_error *look_for_ring(struct tg_console *console, struct tg_gate
     return error;
 }
 
+/* How many quiet looks are enough. Who is inside of MPI tells nothing until it leaves, and needs a processor for that, as do
+ * those whose messages it waits for, launchers too. */
+static size_t enough_looks(const struct blockade *blockade)
+{
+    return blockade->n_in_mpi > 0 ? QUIET_LOOKS_IN_MPI
+           : blockade->any_ready  ? QUIET_LOOKS_OF_READY
+                                  : QUIET_LOOKS;
+}
+
 struct tg_error *tg_blockade_look(struct tg_console *console, struct tg_gate_run *run,
                                   struct tg_blockade_watch *watch, struct tg_error **blocked, bool *is_over)
 {
@@ -379,7 +386,7 @@ struct tg_error *tg_blockade_look(struct tg_console *console, struct tg_gate_run
     count_looks(watch, &blockade);
     if (blockade.n_running == 0)
         return NULL;
-    bool is_quiet = watch->n_looks >= (blockade.any_ready ? QUIET_LOOKS_OF_READY : QUIET_LOOKS);
+    bool is_quiet = watch->n_looks >= enough_looks(&blockade);
     /* nor does anybody leave MPI_Init, for one, with a rank that is held */
     bool all_in_mpi = blockade.n_here == 0 && blockade.n_busy == 0 && !blockade.has_others;
     bool is_blocked =

@@ -52,11 +52,7 @@ static bool goes_along(const struct tg_gate_run *run, const struct tg_job_proces
 static void add_launchers(const struct tg_request *request, const struct going *going,
                           const struct tg_job_process *rank, struct tg_job_set *set)
 {
-    const struct tg_process_model *processes = going->console->source->moment->processes;
-    const struct tg_process_entry *entry =
-        rank->info.dpid > tg_process_model_count(processes)
-            ? NULL /* the models are behind: they have not been told of it yet */
-            : tg_process_model_at(processes, rank->info.dpid - 1);
+    const struct tg_process_entry *entry = tg_moment_process(going->console->source->moment, rank->info.dpid);
     while (entry != NULL && (entry = entry->parent) != NULL) {
         const struct tg_job_process *above = tg_job_view_process(request->view, (uint32_t)entry->index + 1);
         for (size_t i = 0; above != NULL && above->info.rank < 0 && i < above->n_threads; i++)

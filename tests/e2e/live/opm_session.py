@@ -57,18 +57,31 @@ int main(int argc, char **argv)
     return 0;
 }
 """
-# rank 1 begins MPI_Init, which the others wait in, when there is a file "go"
+# rank 1 begins MPI_Init, which the others wait in, when there is a file "go"; and it comes later to the region, as if there were
+# no processor for it while it is inside of MPI
 LATE_PROGRAM = r"""
 #include <mpi.h>
 #include <stdlib.h>
 #include <unistd.h>
+static int free_slowly(MPI_Comm comm, int key, void *value, void *state)
+{
+    (void)comm, (void)key, (void)value, (void)state;
+    return usleep(1500000);
+}
 int main(int argc, char **argv)
 {
-    int provided;
+    int provided, key;
+    MPI_Comm self;
     const char *rank = getenv("PMI_RANK") != NULL ? getenv("PMI_RANK") : getenv("OMPI_COMM_WORLD_RANK");
     while (atoi(rank) == 1 && access("go", F_OK) != 0)
         usleep(1000);
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+    if (atoi(rank) == 1) {
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_slowly, &key, NULL);
+        MPI_Comm_dup(MPI_COMM_SELF, &self);
+        MPI_Comm_set_attr(self, key, NULL);
+        MPI_Comm_free(&self);
+    }
 #pragma omp parallel num_threads(4)
     {
 #pragma omp barrier
