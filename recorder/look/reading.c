@@ -109,8 +109,8 @@ static size_t last_of_library(const struct tg_call_stack *stack, size_t at)
     return at;
 }
 
-/* The frame of STACK, which has some, whose return leaves the library that the thread is in. LLVM's OpenMP runtime waits for locks
- * by calling sched_yield again and again. */
+/* The frame of STACK, which has some, whose return leaves the library that the thread is in. LLVM's OpenMP runtime waits for
+ * locks by calling sched_yield again and again. */
 static size_t library_frame(const struct tg_call_stack *stack)
 {
     size_t at = last_of_library(stack, 0);
@@ -239,11 +239,20 @@ bool tg_reading_take(struct tg_look_shared *look, const struct tg_halt *halt, ui
     return ok;
 }
 
-/* The wait of thread TID of process PID that was noted, or a new one; NULL without memory. */
-static struct tg_wait *wait_of(struct tg_look_shared *look, pid_t pid, pid_t tid)
+/* The number of the first wait of process PID that was noted; its others are behind it. */
+static size_t find_waits(const struct tg_look_shared *look, pid_t pid)
+{
+    size_t first = 0;
+    while (first < look->n_waits && look->waits[first].pid != pid)
+        first++;
+    return first;
+}
+
+/* The wait of thread TID of process PID that was noted, from FIRST on, or a new one; NULL without memory. */
+static struct tg_wait *wait_of(struct tg_look_shared *look, size_t first, pid_t pid, pid_t tid)
 {
     const struct tg_wait wait = {.pid = pid, .tid = tid};
-    for (size_t i = look->n_waits; i-- > 0 && look->waits[i].pid == pid;)
+    for (size_t i = first; i < look->n_waits && look->waits[i].pid == pid; i++)
         if (look->waits[i].tid == tid)
             return &look->waits[i];
     struct tg_error *error = TG_ARRAY_APPEND(look->waits, look->n_waits, look->waits_capacity, wait);
@@ -263,12 +272,13 @@ void tg_reading_find_criticals(struct tg_look_shared *look, pid_t pid, const str
     struct tg_critical_thread *threads = n_waiting > 0 ? calloc(reading->count, sizeof *threads) : NULL;
     if (threads == NULL)
         return;
+    const size_t first = find_waits(look, pid);
     tg_criticals_begin(&reading->process, &memory, &criticals);
     for (size_t i = 0; i < reading->count; i++)
         tg_critical_thread_init(&criticals, &stacks[i], &threads[i]);
     for (size_t i = 0; i < reading->count; i++) {
         size_t owner = tg_critical_owner(threads, reading->count, i);
-        struct tg_wait *wait = owner != SIZE_MAX ? wait_of(look, pid, reading->tids[i]) : NULL;
+        struct tg_wait *wait = owner != SIZE_MAX ? wait_of(look, first, pid, reading->tids[i]) : NULL;
         if (wait != NULL && wait->is.owner == 0)
             tg_critical_wait_make(&threads[i], reading->tids[owner], wait);
     }

@@ -43,8 +43,8 @@ void tg_reading_prepare(const struct tg_look_shared *look, pid_t tid, unsigned b
 bool tg_reading_take(struct tg_look_shared *look, const struct tg_halt *halt, uint64_t snapshot,
                      struct tg_reading *reading);
 
-/* Notes for the threads of process PID who has the critical sections of OpenMP that they waited for; when it goes on again, and no
- * other process stands still. */
+/* Notes for the threads of process PID who has the critical sections of OpenMP that they waited for; when it goes on again,
+ * and no other process stands still. */
 void tg_reading_find_criticals(struct tg_look_shared *look, pid_t pid, const struct tg_reading *reading);
 
 /* Puts what process PID has read and written into what its threads do: read when the process goes on again. */

@@ -130,8 +130,8 @@ static uint64_t target_of(const struct reading *reading, const cs_insn *insn)
     return is_read ? target : 0;
 }
 
-/* What a jump by a table needs: before it, its number is compared with the last one, and an entry, which is relative to the table, is
- * read. */
+/* What a jump by a table needs: before it, its number is compared with the last one, and an entry, which is relative to the
+ * table, is read. */
 static void note_table(struct reading *reading, const cs_insn *insn)
 {
     const cs_x86_op *to = &insn->detail->x86.operands[0], *from = &insn->detail->x86.operands[1];
@@ -315,27 +315,37 @@ static struct target *jump_at(const struct reading *reading, const struct step *
                        step->table.count > 0 ? reading->entries[step->table.first + k] : step->value);
 }
 
-/* The entries of the table that STEP jumps by, which is at ADDRESS; false where they lead out of the function. */
+/* The entry number I of the table that STEP jumps by, which is at ADDRESS; false where it leads out of the function. */
+static bool read_entry(struct reading *reading, const struct step *step, uint64_t address, size_t i)
+{
+    const struct tg_inspect_memory *memory = reading->memory;
+    uint64_t to;
+    int32_t away;
+    if (step->table.base < 0) {
+        if (!memory->read(memory->context, address + i * sizeof to, &to, sizeof to))
+            return false;
+    } else {
+        if (!memory->read(memory->context, address + i * sizeof away, &away, sizeof away))
+            return false;
+        to = address + (uint64_t)(int64_t)away;
+    }
+    struct target target = {.address = to};
+    return to >= reading->start && to < reading->end &&
+           TG_ARRAY_APPEND(reading->entries, reading->n_entries, reading->entries_capacity, to) == NULL &&
+           TG_ARRAY_APPEND(reading->targets, reading->n_targets, reading->targets_capacity, target) == NULL;
+}
+
+/* The entries of the table that STEP jumps by, which is at ADDRESS; the targets are to be sorted then. False where it is none,
+ * and all is as it was. */
 static bool read_table(struct reading *reading, struct step *step, uint64_t address)
 {
-    bool is_plain = step->table.base < 0;
-    size_t size = is_plain ? 8 : 4, first = reading->n_entries;
-    for (size_t i = 0; i < step->table.count; i++) {
-        int64_t entry = 0;
-        int32_t away;
-        if (!reading->memory->read(reading->memory->context, address + i * size,
-                                   is_plain ? (void *)&entry : &away, size))
-            return false;
-        uint64_t to = is_plain ? (uint64_t)entry : address + (uint64_t)(int64_t)away;
-        struct target target = {.address = to};
-        if (to < reading->start || to >= reading->end ||
-            TG_ARRAY_APPEND(reading->entries, reading->n_entries, reading->entries_capacity, to) != NULL ||
-            TG_ARRAY_APPEND(reading->targets, reading->n_targets, reading->targets_capacity, target) !=
-                NULL) {
+    size_t first = reading->n_entries, n_targets = reading->n_targets;
+    for (size_t i = 0; i < step->table.count; i++)
+        if (!read_entry(reading, step, address, i)) {
             reading->n_entries = first;
+            reading->n_targets = n_targets;
             return false;
         }
-    }
     step->table.first = first;
     step->table.n_found = step->table.count;
     return true;
@@ -400,7 +410,8 @@ static void find_constants(struct reading *reading, int *n_passes)
         while (!reading->is_wrong && *n_passes < MAX_PASSES && pass_all_constants(reading, false))
             ++*n_passes;
     } while (!reading->is_wrong && n_tables++ < MAX_TABLES && find_tables(reading));
-    pass_all_constants(reading, true);
+    if (!reading->is_wrong)
+        pass_all_constants(reading, true);
 }
 
 /* ---- ways */

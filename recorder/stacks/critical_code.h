@@ -20,17 +20,18 @@ struct tg_critical_calls {
     struct tg_critical_call (*find)(void *context, uint64_t target);
 };
 
-/* What holds at an instruction before it is executed: of one that begins a critical section its LOCK (else 0); of one that ends one,
- * this is not among those that are HELD. */
+/* What holds at an instruction before it is executed: of one that begins a critical section its LOCK (else 0); of one that
+ * ends one, this is not among those that are HELD. */
 struct tg_critical_place {
     uint64_t lock;
     uint64_t held[TG_CRITICAL_MAX_HELD];
     size_t n_held;
 };
 
-/* At the instruction with byte PC of the SIZE bytes CODE at ADDRESS, a whole function. A section is told where each known way from the
- * function's beginning to there leads into it; false where nothing is told: no section is in the function, some lock is unknown,
- * or a way ends a section that it has not begun, or returns in one. Constants may be in MEMORY (a global offset table). */
+/* At the instruction with byte PC of the SIZE bytes CODE at ADDRESS, a whole function. A section is told where each known way
+ * from the function's beginning to there leads into it; false where nothing is told: no section is in the function, some lock
+ * is unknown, or a way ends a section that it has not begun, or returns in one. Constants may be in MEMORY (a global offset
+ * table). */
 bool tg_critical_code_read(const uint8_t *code, size_t size, uint64_t address,
                            const struct tg_critical_calls *calls, const struct tg_inspect_memory *memory,
                            uint64_t pc, struct tg_critical_place *place);

@@ -92,7 +92,8 @@ static struct tg_critical_call find_call(void *context, uint64_t target)
 
 /* ---- places */
 
-/* As much of SIZE bytes from START on as is there: what is taken for the end of an object's last function lies behind its code. */
+/* As much of SIZE bytes from START on as is there: what is taken for the end of an object's last function lies behind its
+ * code. */
 static size_t read_code(const struct tg_criticals *criticals, uint64_t start, uint8_t *code, size_t size)
 {
     size_t done = 0, part = 4096;

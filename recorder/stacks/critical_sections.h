@@ -1,5 +1,5 @@
-/* Owners of the critical sections of OpenMP that threads wait for. Neither GCC's runtime nor LLVM's usual kind of lock says so; that a
- * thread is inside of one shows where its calls return to. */
+/* Owners of the critical sections of OpenMP that threads wait for. Neither GCC's runtime nor LLVM's usual kind of lock says
+ * so; that a thread is inside of one shows where its calls return to. */
 #ifndef TG_RECORDER_STACKS_CRITICAL_SECTIONS_H
 #define TG_RECORDER_STACKS_CRITICAL_SECTIONS_H
 
@@ -12,7 +12,7 @@ struct tg_criticals {
     const struct tg_stack_process *process;
     const struct tg_inspect_memory *memory;
     struct tg_critical_memo *memos; /* of functions that are called, and of places, by address */
-    size_t n_callees, n_places;
+    size_t n_places;
     size_t n_bytes; /* code that was read */
 };
 

@@ -181,6 +181,35 @@ static void jumps_by_tables_are_followed(void **state)
     assert_int_equal(place.n_held, 0);
 }
 
+/* A jump by what is taken for a table, as its last entry leads out of the function; what it says first is behind the other
+ * jumps. */
+CODE(untabled, "lea 9f(%rip), %rbx\n cmp $7, %edi\n ja 8f\n mov %edi, %eax\n movslq (%rbx,%rax,4), %rax\n "
+               "add %rbx, %rax\n jmp *%rax\n"
+               " 7: call begin_all\n untabled_at: nop\n jmp 6f\n 5: nop\n 6: call end_all\n 8: cmp $3, "
+               "%esi\n je 7b\n ret\n"
+               " .balign 4\n 9: .rept 7\n .long 5b - 9b\n .endr\n .long first - 9b");
+
+static bool read_untabled(void *context, uint64_t address, void *buffer, size_t size)
+{
+    const uint8_t *code = untabled;
+    (void)context;
+    if (address < ADDRESS || address + size > ADDRESS + (uint64_t)(untabled_end - code))
+        return false;
+    memcpy(buffer, code + (address - ADDRESS), size);
+    return true;
+}
+
+static void a_table_that_leads_out_of_the_function_is_none(void **state)
+{
+    (void)state;
+    const struct tg_critical_calls calls = {NULL, find_call};
+    const struct tg_inspect_memory memory = {NULL, read_untabled};
+    struct tg_critical_place place;
+    assert_true(tg_critical_code_read(untabled, (size_t)(untabled_end - untabled), ADDRESS, &calls, &memory,
+                                      ADDRESS + (uint64_t)(untabled_at - untabled), &place));
+    assert_true(place.n_held == 1 && is_held(&place, UNNAMED));
+}
+
 /* The lock is no constant; a way returns in a section; and one ends what it has not begun. */
 CODE(unknown, "mov %rdi, %rdx\n call begin\n unknown_at: nop\n mov %rdi, %rdx\n call end\n ret");
 CODE(returning, "call begin_all\n test %edi, %edi\n jne 1f\n returning_at: call end_all\n 1: ret");
@@ -205,6 +234,7 @@ int main(void)
         cmocka_unit_test(ways_that_meet_are_followed_one_by_one),
         cmocka_unit_test(ways_that_end_lead_nowhere),
         cmocka_unit_test(jumps_by_tables_are_followed),
+        cmocka_unit_test(a_table_that_leads_out_of_the_function_is_none),
         cmocka_unit_test(what_compilers_do_not_make_tells_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
