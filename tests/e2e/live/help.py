@@ -114,7 +114,7 @@ def check_ended(console, all_of_them):
     console.send("dwhere")
     check("`dfocus all` leaves it" in (result := console.read("result"))["error"]["message"], f"a focus of who has ended: {result}")
     console.ask("dfocus all")
-    for line in "dwhere", "dprint 1", "dstep":
+    for line in "dwhere", "dprint 1", "dstep", "opm next barrier":
         console.send(line)
         check((result := console.read("result"))["error"]["message"] == "the job has ended", f"{line}: {result}")
     for name, example in all_of_them.items():

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Nothing is polled: while a job runs and the console waits, no thread of tollgate wakes up.
+"""Nothing is polled: while a job runs and the console waits, no thread of tollgate wakes up. A wait for a job that job control
+has stopped says so.
 
 usage: idle.py [SECONDS]
 """
 import os
+import signal
 import sys
 import time
 
@@ -47,6 +49,11 @@ def main(seconds=0.3):
             fail(f"not at rest: {before}, then {after}")
     if len(console.command("dfocus a dstatus")["data"]) < 9:
         fail("there is no job")
+    os.kill(job, signal.SIGSTOP)
+    told = f"is stopped by SIGSTOP, not by this console, and runs on when it gets SIGCONT (kill -CONT {job})"
+    console.command("dfocus a dwait -timeout 3.5")  # a wait of three seconds says whom it is for
+    if not any(told in (event.get("text") or "") for event in console.events):
+        fail(f"who is stopped by SIGSTOP: {console.events}")
     console.end("quit -kill 0")
 
 
