@@ -481,8 +481,8 @@ static void print_call_state(FILE *stream, const struct tg_verdict_input *input,
     tg_words_call_code(stream, input, thread->process, thread->call.code, thread->call.since_ns);
 }
 
-/* ", at 6.03 s in solve (solver.c:120)": the place of thread TID of PROCESS in the last stack that was taken of it, at AFTER_NS or
- * later; nothing where there is none. */
+/* ", at 6.03 s in solve (solver.c:120)": the place of thread TID of PROCESS in the last stack that was taken of it, at
+ * AFTER_NS or later; nothing where there is none. */
 static void print_last_place(FILE *stream, const struct tg_verdict_input *input, size_t process, int32_t tid,
                              uint64_t after_ns)
 {

@@ -100,8 +100,8 @@ bool tg_stack_is_mpi_entry(const struct tg_stack_call *call)
     return BEGINS(base_name(call->module), runtime_files) && BEGINS(call->function, beginnings);
 }
 
-/* Whether CALL is one of MPI in which no code of the program runs: what MPI loads meanwhile is not the program's either, from wherever
- * (hwloc asks libudev). */
+/* Whether CALL is one of MPI in which no code of the program runs: what MPI loads meanwhile is not the program's either, from
+ * wherever (hwloc asks libudev). */
 static bool is_mpi_start(const struct tg_stack_call *call)
 {
     static const char *const names[] = {"MPI_Init",  "MPI_Init_thread",  "MPI_Session_init",

@@ -531,7 +531,8 @@ static uint64_t lasted(const struct tg_verdict_draft *draft, const struct tg_ver
     return tg_verdict_lasted(draft, process, other, since_ns);
 }
 
-/* Whether one of the halves of the same process behind NTH has a message of another tag or rank in its place: that is the cause. */
+/* Whether one of the halves of the same process behind NTH has a message of another tag or rank in its place: that is the
+ * cause. */
 static bool has_stray_behind(struct tg_verdict_draft *draft, size_t nth)
 {
     const struct tg_verdict_half *halves = draft->halves;

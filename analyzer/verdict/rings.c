@@ -266,8 +266,8 @@ static int64_t *find_together(const struct tg_verdict_draft *draft, const struct
     return ranks;
 }
 
-/* Of two on different communicators, the one that is alone there where the other one is with others: 0 or 1, and these others, COUNT
- * ranks, to be freed; else 2, also where one of them has no rank. */
+/* Of two on different communicators, the one that is alone there where the other one is with others: 0 or 1, and these others,
+ * COUNT ranks, to be freed; else 2, also where one of them has no rank. */
 static size_t find_odd(const struct tg_verdict_draft *draft, const struct tg_verdict_wait *const *ring,
                        int64_t **others, size_t *count)
 {
@@ -291,8 +291,8 @@ static size_t find_odd(const struct tg_verdict_draft *draft, const struct tg_ver
     return odd;
 }
 
-/* " Only rank 1 is in it on communicator 0x7; ranks 0 and 2-3 are on MPI_COMM_WORLD.", of RING's first and second; the latter one's are COUNT
- * OTHERS. */
+/* " Only rank 1 is in it on communicator 0x7; ranks 0 and 2-3 are on MPI_COMM_WORLD.", of RING's first and second; the latter
+ * one's are COUNT OTHERS. */
 static void print_odd(struct tg_verdict_draft *draft, const struct tg_verdict_wait *const *ring,
                       int64_t *others, size_t count)
 {

@@ -21,8 +21,8 @@ static void write_thread_place(FILE *stream, const struct tg_where_thread *threa
         fprintf(stream, "in %s, called from an OpenMP region that has no frame of its own", last);
 }
 
-/* Whether THREAD is in the process of FIRST, which waits for its team, and does not wait where that does. Threads that the program
- * started itself are not of the team. */
+/* Whether THREAD is in the process of FIRST, which waits for its team, and does not wait where that does. Threads that the
+ * program started itself are not of the team. */
 static bool is_elsewhere(const struct tg_where_thread *thread, const struct tg_where_thread *first)
 {
     return thread != first && thread->process == first->process &&
@@ -135,8 +135,8 @@ static void write_others(FILE *stream, const struct tg_where_threads *threads, c
     }
 }
 
-/* "In app (process 12), 3 OpenMP workers wait for work; thread 14 is in poll, called from solve (solve.c:9)": where workers are through
- * with a region that others are in, and none of these waits. */
+/* "In app (process 12), 3 OpenMP workers wait for work; thread 14 is in poll, called from solve (solve.c:9)": where workers
+ * are through with a region that others are in, and none of these waits. */
 static bool write_idle(FILE *stream, const struct tg_where_threads *threads)
 {
     enum { SHOWN = 4 };

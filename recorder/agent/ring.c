@@ -277,8 +277,8 @@ static bool may_read_clock(void)
     return mode != PR_TSC_SIGSEGV;
 }
 
-/* The ring may be one that was taken over, and full: then what comes before there is room is lost; and where the thread's id cannot
- * be asked for any more. */
+/* The ring may be one that was taken over, and full: then what comes before there is room is lost; and where the thread's id
+ * cannot be asked for any more. */
 static bool tell_thread(struct tg_agent_thread *thread)
 {
     if (tg_agent.no_calls || !make_room(thread, 32))

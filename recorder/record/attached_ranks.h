@@ -6,7 +6,8 @@
 #include "format/settings/command.h"
 #include "recorder/record/options.h"
 
-/* Adds the ranks of such launchers to the processes of OPTIONS, unless MPIR is off or they are not wanted. Only error: NO_MEMORY. */
+/* Adds the ranks of such launchers to the processes of OPTIONS, unless MPIR is off or they are not wanted. Only error:
+ * NO_MEMORY. */
 struct tg_error *tg_attached_ranks_add(struct tg_record_options *options,
                                        const struct tg_command_services *services);
 

@@ -1,5 +1,5 @@
-/* dlsym as runtimes call it that are bound within themselves: what bound.c does not answer, dlsym does, which sees its real caller
- * behind the return address. */
+/* dlsym as runtimes call it that are bound within themselves: what bound.c does not answer, dlsym does, which sees its real
+ * caller behind the return address. */
 
 #include "recorder/agent/thunk_frame.inc"
 

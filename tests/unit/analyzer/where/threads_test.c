@@ -238,8 +238,8 @@ static void test_static_runtime(void **state)
     tg_where_look_deinit(&look);
 }
 
-/* A thread that ended with a mutex is told where the one that waits is in a function that locks one: what the mutex says alone may
- * be something else. */
+/* A thread that ended with a mutex is told where the one that waits is in a function that locks one: what the mutex says alone
+ * may be something else. */
 static void test_left_mutex(void **state)
 {
     (void)state;

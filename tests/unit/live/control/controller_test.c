@@ -638,7 +638,8 @@ static void points_of_nobody_reach_the_ranks(void **state)
     assert_trace_agrees(fake);
 }
 
-/* Threads of a process that is killed, or calls exit, end one by one: who of them still waits at a barrier has not met anybody. */
+/* Threads of a process that is killed, or calls exit, end one by one: who of them still waits at a barrier has not met
+ * anybody. */
 static void a_dying_process_satisfies_nothing(void **state)
 {
     struct fake *fake = *state;

@@ -1,5 +1,5 @@
-/* Rings that go from one thread to another, of a program that the agent's core is linked into: the test plays the recorder. The tests
- * share the agent's one state and run in their order. */
+/* Rings that go from one thread to another, of a program that the agent's core is linked into: the test plays the recorder.
+ * The tests share the agent's one state and run in their order. */
 #include "recorder/agent/record.h"
 #include "tests/support/agent_recorder.h"
 
