@@ -37,19 +37,25 @@ static bool is_outdated(const struct tg_where_threads *threads)
     return has_returned && threads->apart_ns > long_ns;
 }
 
-/* Whether a debugger has stopped PROCESS ever since it was attached. */
-static bool has_been_stopped(const struct tg_process_entry *entry)
+/* Whether a debugger has stopped the process of ENTRY ever since it was attached, and looked at at LOOK_NS: at once, not when it
+ * had run for a while (`live --run -p`). */
+static bool has_been_stopped(const struct tg_process_entry *entry, uint64_t look_ns)
 {
-    return entry->n_kept > 0 && entry->released_ns == 0;
+    static const uint64_t at_once_ns = 1000000000;
+    return entry->n_kept > 0 && entry->released_ns == 0 && entry->kept_ns < look_ns + at_once_ns;
 }
 
 /* Whether ranks have not run since the first of two looks: that they are where they were says nothing of them. */
-static bool are_stopped(const struct tg_verdict_input *input, const struct tg_where_threads *threads)
+static bool are_stopped(const struct tg_verdict_input *input, const struct looks *looks)
 {
-    for (size_t i = 0; i < threads->count; i++)
-        if (threads->threads[i].is_rank &&
-            has_been_stopped(tg_process_model_at(input->processes, threads->threads[i].stack->process)))
+    for (size_t i = 0; i < looks->threads.count; i++) {
+        const struct tg_where_thread *thread = &looks->threads.threads[i];
+        const struct tg_last_stack *before =
+            tg_stack_model_find(looks->first, thread->stack->process, thread->stack->tid);
+        if (thread->is_rank && before != NULL &&
+            has_been_stopped(tg_process_model_at(input->processes, thread->stack->process), before->time_ns))
             return true;
+    }
     return false;
 }
 
@@ -63,7 +69,7 @@ static struct tg_error *judge(const struct tg_verdict_input *input, struct looks
         error = tg_where_look_of_models(&looks->before, input->processes, looks->first);
     if (error == NULL)
         error = tg_where_threads_make(&looks->now, has_two ? &looks->before : NULL, &looks->threads);
-    looks->is_stopped = error == NULL && has_two && are_stopped(input, &looks->threads);
+    looks->is_stopped = error == NULL && has_two && are_stopped(input, looks);
     if (error == NULL && (looks->is_stopped || is_outdated(&looks->threads))) {
         looks->is_outdated = !looks->is_stopped;
         tg_where_threads_deinit(&looks->threads);
