@@ -88,6 +88,10 @@ const struct tg_console_alias *tg_console_find_alias(const struct tg_console *co
                                                      size_t second_size,
                                                      const struct tg_console_command **command);
 
+/* Words before ADVICE, of an alias that has no words: where the first command that it names in `...` has something to go on;
+ * "" here. */
+const char *tg_console_advice_where(const struct tg_console *console, const char *advice);
+
 /* What LINE, the name of an alias that is Tcl's otherwise and blanks around it, runs where it is all there is; NULL: it is
  * something else. */
 const char *tg_console_line_words(const struct tg_console *console, const char *line);

@@ -152,9 +152,10 @@ static int run_advise(ClientData data, Tcl_Interp *interp, int argc, Tcl_Obj *co
     (void)interp;
     const struct tg_console_alias *alias =
         tg_console_find_alias(binding->console, name, first, second, strlen(second), &command);
+    const char *advice = alias == NULL ? "`help` lists the commands" : alias->advice;
     return tg_console_fail(binding->console,
-                           tg_error_create(TG_ERROR_USAGE, "tollgate has no `%s`: %s", name,
-                                           alias == NULL ? "`help` lists the commands" : alias->advice));
+                           tg_error_create(TG_ERROR_USAGE, "tollgate has no `%s`: %s%s", name,
+                                           tg_console_advice_where(binding->console, advice), advice));
 }
 
 /* What a Tcl command cannot be called, and an index of the program's language can: 5, -1, 0x10, 1:3. */

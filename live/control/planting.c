@@ -2,6 +2,7 @@
 
 #include "analyzer/job/barrier_trace.h"
 #include "analyzer/job/list.h"
+#include "live/source/heap_wishes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,12 +19,19 @@ bool tg_planting_is_meant(const struct tg_action_point *point, const struct tg_c
            (reaches_ranks && process->is_of_ranks);
 }
 
+/* Whether POINT is where the heap library stops threads: what made it has said so. */
+static bool is_own(const struct tg_action_point *point)
+{
+    return strcmp(point->location, TG_HEAP_ERROR_FUNCTION) == 0;
+}
+
 void tg_planting_tell(const struct tg_controller *controller, enum tg_news_kind kind, uint32_t id,
                       const char *what, const struct tg_controlled_process *process)
 {
     const struct tg_action_point *point = tg_action_points_get(controller->points, id);
     struct tg_news news = {.kind = kind, .point = id, .name = what};
     if (point != NULL && !point->pending) {
+        news.is_own = is_own(point);
         news.pc = point->address;
         news.place = *point->place == '\0' ? NULL : point->place;
     }
@@ -92,6 +100,7 @@ static struct tg_error *note_other(struct tg_controller *controller,
     struct tg_news news = {.kind = TG_NEWS_PLANTED,
                            .point = point->id,
                            .place = place,
+                           .is_own = is_own(point),
                            .thread = {process->groups.dpid, 0},
                            .pid = process->pid};
     news.has_rank = tg_job_model_rank(controller->job, news.thread.dpid, &news.rank);
@@ -169,8 +178,11 @@ static struct tg_error *tell_program(const struct tg_controller *controller,
     if (error != NULL || address == 0)
         return error;
     char *ranks = ranks_of(controller, process->groups.share_group);
-    const struct tg_news news = {
-        .kind = TG_NEWS_PLANTED, .point = point->id, .set = ranks, .place = *place == '\0' ? NULL : place};
+    const struct tg_news news = {.kind = TG_NEWS_PLANTED,
+                                 .point = point->id,
+                                 .set = ranks,
+                                 .place = *place == '\0' ? NULL : place,
+                                 .is_own = is_own(point)};
     if (ranks != NULL)
         controller->orders->tell(controller->engine, &news);
     free(ranks);

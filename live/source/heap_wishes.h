@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What the heap library calls where a thread misuses the heap: recorder/agent/heap/notes.c. */
+#define TG_HEAP_ERROR_FUNCTION "tollgate_heap_error"
+
 enum { TG_HEAP_TAGS = 32 };
 
 /* What the job must have been started with for a wish to mean something. */

@@ -108,8 +108,9 @@ bool tg_news_is_for_people(const struct tg_news *news)
     case TG_NEWS_BARRIER: /* arrivals are many, and told of as stops */
         return news->decision != TG_DECIDE_ARRIVED && news->decision != TG_DECIDE_LATE &&
                !(news->decision == TG_DECIDE_LEFT && news->count > 0);
-    case TG_NEWS_STOPPED:
     case TG_NEWS_PLANTED:
+        return !news->is_own;
+    case TG_NEWS_STOPPED:
     case TG_NEWS_WATCHED:
     case TG_NEWS_NOTE:
     case TG_NEWS_ERROR:

@@ -58,6 +58,7 @@ struct tg_news {
     const char *text;           /* further words, NULL none */
     bool is_printable;          /* TEXT is words with names that are escaped already */
     uint64_t pc;                /* 0 not known */
+    bool is_own;                /* of PLANTED: at a function of tollgate's own, which nobody has asked for */
     bool stepped;               /* the end of a step */
     uint32_t point;             /* number of an action point, 0 none */
     enum tg_job_state state;

@@ -67,6 +67,8 @@ tg_golden_test(replay-order hung replay -e "set place 45" -x scripts/order.tcl -
 tg_golden_test(replay-rc hung replay -e "there 45" --rc scripts/rc.tcl -e "dset MAX_LIST" hung.tgt)
 tg_golden_test(replay-rc-fails hung replay -e "puts unreached" --rc scripts/rc-fails.tcl hung.tgt)
 tg_golden_test(replay-help hung replay -e help -e "help opm next" -e "help opm" -e "help find" hung.tgt)
+# what gdb's words stand for, where that is of a live job
+tg_golden_test(replay-foreign hung replay -e "help start" -e "help display" -e "help thread" -e "help jump" -e start hung.tgt)
 tg_golden_test(replay-settings hung replay -e dset -e "dset MAX_LIST 5" -e "dset STOP_ALL none" hung.tgt)
 tg_golden_test(replay-setting-is-none hung replay -e "dset MAX_LIST five" hung.tgt)
 tg_replay_test(setting-variables hung)

@@ -1,5 +1,6 @@
 /* Action points: dbreak, dbarrier, dactions, denable, ddisable, ddelete. */
 #include "format/base/replace.h"
+#include "format/settings/break_spec.h"
 #include "live/commands/control/action_file.h"
 #include "live/commands/control/commands.h"
 #include "live/commands/control/hit_scripts.h"
@@ -8,6 +9,7 @@
 #include "live/commands/control/point_request.h"
 #include "live/commands/control/point_spec.h"
 #include "live/commands/focus/focus_call.h"
+#include "live/commands/info/wait_words.h"
 #include "live/console/options.h"
 
 #include <errno.h>
@@ -30,7 +32,8 @@ struct point_words {
     bool is_open; /* nobody has said for whom it is */
     char *spec;   /* of the location */
     uint32_t id;
-    size_t position;       /* of what is wrong in the condition, SIZE_MAX nothing */
+    char *moved;     /* words on a line without code, for which another one is meant; NULL it has some */
+    size_t position; /* of what is wrong in the condition, SIZE_MAX nothing */
     size_t focus_position; /* and in the focus */
 };
 
@@ -76,6 +79,25 @@ static struct tg_error *set_point(const struct tg_request *control, const struct
                                words->stop_when_hit, options, &words->id, &words->focus_position);
 }
 
+/* A line without code, such as a pragma, stands for the next one that has some: words on that, for the caller. */
+static char *words_on_moved(const struct tg_request *control, const struct point_words *words)
+{
+    const struct tg_action_point *point =
+        tg_action_points_get(tg_controller_points(control->controller), words->id);
+    struct tg_break_spec *spec = NULL;
+    char *text = NULL;
+    const char *line = point == NULL || point->pending ? NULL : strrchr(point->place, '#');
+    struct tg_error *error = line == NULL ? NULL : tg_break_spec_parse(words->spec, &spec);
+    if (error == NULL && spec != NULL && spec->kind == TG_BREAK_LINE &&
+        strtoull(line + 1, NULL, 10) != spec->line &&
+        asprintf(&text, "line %" PRIu64 " has no code: action point %" PRIu32 " is at line %s", spec->line,
+                 words->id, line + 1) < 0)
+        text = NULL;
+    tg_break_spec_destroy(spec);
+    tg_error_destroy(error);
+    return text;
+}
+
 static struct tg_error *make(const struct tg_request *control)
 {
     struct point_words *words = control->context;
@@ -93,6 +115,7 @@ static struct tg_error *make(const struct tg_request *control)
     if (error == NULL && words->script != NULL)
         error = tg_controller_set_script(control->controller, words->id, words->script);
     tg_ptset_destroy(made);
+    words->moved = error == NULL ? words_on_moved(control, words) : NULL;
     free(words->spec);
     if (error == NULL)
         fprintf(control->out, "%" PRIu32 "\n", words->id);
@@ -164,6 +187,9 @@ static struct tg_error *make_point(struct tg_console *console, const struct tg_c
     }
     if (error == NULL && words.script != NULL)
         tg_hit_scripts_expect(console);
+    if (error == NULL && words.moved != NULL) /* the answer is the number alone, for scripts */
+        tg_wait_words_note(console, words.moved);
+    free(words.moved);
     struct tg_json *json = error == NULL ? tg_console_data_begin(&console->data) : NULL;
     if (json != NULL)
         tg_json_unsigned(json, words.id);

@@ -32,7 +32,7 @@ static uint32_t evaluate(struct tg_console *console, const char *command, struct
 uint32_t tg_heap_stop_at_errors(struct tg_console *console)
 {
     struct heap_stop *stop = tg_console_state(console, &tg_heap_stop_kind);
-    uint32_t number = evaluate(console, "dbreak -pending tollgate_heap_error", NULL);
+    uint32_t number = evaluate(console, "dbreak -pending " TG_HEAP_ERROR_FUNCTION, NULL);
     stop->is_for_errors = number != 0;
     return number;
 }
@@ -53,7 +53,7 @@ struct tg_error *tg_heap_stop_at_tags(struct tg_console *console, size_t n_tags)
     stop->run = NULL;
     if (n_tags == 0)
         return NULL;
-    stop->tags_point = evaluate(console, "dfocus a {dbreak -pending tollgate_heap_error}", &error);
+    stop->tags_point = evaluate(console, "dfocus a {dbreak -pending " TG_HEAP_ERROR_FUNCTION "}", &error);
     stop->run = error == NULL ? strdup(console->source->trace_path) : NULL;
     return error;
 }

@@ -246,7 +246,8 @@ static struct tg_error *run_where(struct tg_console *console, int argc, Tcl_Obj 
     (void)argv;
     if (argc > 0)
         return tg_console_usage(&tg_console_where);
-    struct tg_error *error = tg_console_print_place(console, out);
+    /* a live job is at its present, whatever its latest event was about */
+    struct tg_error *error = console->options.live != NULL ? NULL : tg_console_print_place(console, out);
     struct tg_verdict findings = {0};
     if (error == NULL)
         print_moment(console->source, out);

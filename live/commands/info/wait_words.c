@@ -101,7 +101,9 @@ static struct tg_error *tell_focus(const struct telling *telling, const struct t
           out);
     fputs(n_standing > 0 && n_running > 0
               ? " (the interrupt key ends the wait; `dcont -any` and `dwait -any` end at the first stop)"
-              : " (the interrupt key ends the wait)",
+          : n_running == 0 ? " (the wait is for processes that may still begin; the interrupt key ends it, "
+                             "`dgo` then resumes threads that are stopped)"
+                           : " (the interrupt key ends the wait)",
           out);
     bool is_written = fclose(out) == 0;
     if (error == NULL && is_written)

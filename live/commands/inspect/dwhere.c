@@ -142,9 +142,11 @@ static char *text_of_call(const struct stack *stack, size_t level, const struct 
     return NULL;
 }
 
-static void print_call(const struct stack *stack, size_t level, const char *text, int width, FILE *out)
+static void print_call(const struct stack *stack, size_t level, const struct wanted *wanted, const char *text,
+                       int width, FILE *out)
 {
     char place[TEXT_SIZE], shown[2 * TEXT_SIZE];
+    size_t n_locals = 0;
     const struct tg_call *call = &stack->frames.calls[level];
     tg_frame_words_place(call, place, sizeof place);
     bool is_chosen = stack->chosen > 0 && level == stack->chosen;
@@ -159,10 +161,15 @@ static void print_call(const struct stack *stack, size_t level, const char *text
         const struct tg_call_variable *variable = &stack->variables[level].all[i];
         if (variable->is_argument)
             continue;
+        n_locals++;
         fputs("       ", out);
         tg_printable_write(out, variable->name);
         fprintf(out, " = %s\n", variable->value);
     }
+    if (wanted->wish.locals && wanted->is_chosen && stack->variables != NULL && n_locals == 0)
+        fputs(stack->variables[level].are_known ? "       no local variables\n"
+                                                : "       no variables are known here\n",
+              out);
 }
 
 static struct tg_error *print_stack(const struct stack *stack, const struct wanted *wanted, FILE *out)
@@ -182,7 +189,7 @@ static struct tg_error *print_stack(const struct stack *stack, const struct want
     if (texts == NULL)
         return tg_error_no_memory();
     for (size_t i = stack->first; error == NULL && i < count; i++)
-        print_call(stack, i, texts[i], width, out);
+        print_call(stack, i, wanted, texts[i], width, out);
     for (size_t i = 0; i < count; i++)
         free(texts[i]);
     free(texts);

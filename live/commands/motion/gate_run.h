@@ -30,6 +30,7 @@ struct tg_gate_run {
     struct tg_gate_worker *workers; /* workers that are to come; none: whoever comes first ends the run */
     size_t n_workers, max_workers;
     size_t n_unknown; /* workers that are to come, too, and have not begun with their team yet */
+    size_t n_staying; /* other members of teams at whose ends those who began the regions alone come out */
     bool alone;       /* only the workers run, nobody else in focus */
     bool of_each;     /* of a run without workers: it ends when the first has come to each gate, not to any */
     /* of a run without workers, with one gate for all processes (pid 0): the job runs, those in focus and those who are still

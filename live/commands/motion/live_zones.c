@@ -395,6 +395,19 @@ static struct tg_error *add_next_gates(struct tg_console *console, const struct 
                                                            : add_gates(console, rules, n_rules, run);
 }
 
+/* A focus that nobody has set was "ranks" before a run that came to nothing, and is so again, where there are some yet. */
+static void return_to_ranks(struct tg_console *console)
+{
+    struct tg_focus focus;
+    size_t position;
+    if (tg_focus_is_plainly_of_ranks(&console->focus))
+        return;
+    struct tg_error *error = tg_focus_parse(&console->focus, console->source, "ranks", &focus, &position);
+    if (error == NULL)
+        tg_console_set_focus(console, &focus);
+    tg_error_destroy(error);
+}
+
 /* IS_LAUNCHER: of whatever the programs in focus start or become. *RANKS: no zone was reached, but there are ranks now, which
  * are the focus. */
 static struct tg_error *go_by_gates(struct tg_console *console, const struct aim *aim, bool is_launcher,
@@ -409,6 +422,7 @@ static struct tg_error *go_by_gates(struct tg_console *console, const struct aim
                               .of_each = aim->of_each,
                               .seconds = aim->seconds};
     char command[64];
+    const bool was_of_ranks = tg_focus_is_plainly_of_ranks(&console->focus);
     snprintf(command, sizeof command, "opm next %s", aim->name);
     /* what programs become that have not begun stays in the focus */
     struct tg_error *error = is_launcher ? tg_gate_run_halt(console, out) : tg_gate_run_settle(console, out);
@@ -436,6 +450,8 @@ static struct tg_error *go_by_gates(struct tg_console *console, const struct aim
         if (error == NULL && run.first != NULL)
             tg_unseen_note(unseen, console, run.first, run.begun_ns, out);
     }
+    if (error != NULL && passed == NULL && was_of_ranks)
+        return_to_ranks(console);
     tg_gate_run_deinit(&run);
     tg_unseen_destroy(unseen);
     return error;

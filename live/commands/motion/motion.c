@@ -4,6 +4,7 @@
 #include "live/commands/motion/commands.h"
 
 #include "analyzer/output/progress.h"
+#include "analyzer/output/quantity.h"
 #include "analyzer/output/selection.h"
 #include "live/console/command.h"
 #include "live/source/interrupt.h"
@@ -277,6 +278,19 @@ static struct tg_error *parse_target(const struct tg_source *source, Tcl_Obj *wo
     return NULL;
 }
 
+/* A place behind the last event is none: says so. */
+static void tell_beyond(const struct tg_source *source, const struct tg_target *target, FILE *out)
+{
+    char shown[TG_QUANTITY_SIZE];
+    if (target->kind == TG_TO_EVENT && target->number > source->number)
+        fprintf(out, "there is no event %" PRIu64 ": the trace ends at event %" PRIu64 "\n", target->number,
+                source->number);
+    else if (target->kind == TG_TO_TIME && source->number == source->n_events && source->moment_ns == 0 &&
+             source->number != 0 && target->time_ns > source->time_ns)
+        fprintf(out, "the trace ends before %s s, at event %" PRIu64 "\n",
+                tg_quantity_moment(target->time_ns, source->start_ns, 6, shown), source->number);
+}
+
 static struct tg_error *run_goto(struct tg_console *console, int argc, Tcl_Obj *const *argv, FILE *out)
 {
     struct tg_target target = {0};
@@ -285,7 +299,10 @@ static struct tg_error *run_goto(struct tg_console *console, int argc, Tcl_Obj *
     struct tg_error *error = parse_target(console->source, argv[0], &target);
     if (error == NULL)
         error = tg_motion_go(console, &target);
-    return error != NULL ? error : tg_console_print_place(console, out);
+    if (error != NULL)
+        return error;
+    tell_beyond(console->source, &target, out);
+    return tg_console_print_place(console, out);
 }
 
 static const char *const goto_words[] = {"end", "start", NULL};

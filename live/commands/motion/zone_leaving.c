@@ -191,6 +191,7 @@ static struct tg_error *add_place(struct tg_console *console, const struct tg_op
     const struct tg_openmp_team *team = tg_openmp_model_team(model, worker->process, place->team);
     if (team != NULL && is_join(place)) {
         const struct tg_openmp_worker *beginner = beginner_of(model, team);
+        run->n_staying += team->size > 1 ? team->size - 1 : 0;
         return add_one(console, beginner == NULL ? worker : beginner, place, run);
     }
     return team == NULL || !is_of_team(place) ? add_one(console, worker, place, run)
@@ -254,6 +255,12 @@ static struct tg_error *tell_result(const struct tg_console *console, const stru
     size_t n_there = run->n_here + n_out, n_told = n_there + n_missing;
     fprintf(out, "%zu of %zu worker%s %s out and stopped behind it\n", n_there, n_all, n_all == 1 ? "" : "s",
             n_all == 1 ? "is" : "are");
+    if (run->n_staying > 0 && n_there > 0)
+        fprintf(out,
+                "a region's end releases only the worker that began it: the %zu other%s of the team%s wait%s "
+                "for the next region\n",
+                run->n_staying, run->n_staying == 1 ? "" : "s", run->n_workers == 1 ? "" : "s",
+                run->n_staying == 1 ? "s" : "");
     if (n_out > 0)
         fprintf(out, "%zu of them had left it before, and may have gone on\n", n_out);
     if (run->n_unplaced > 0)

@@ -126,7 +126,8 @@ static struct tg_error *help_on(const struct tg_console *console, const char *na
     const struct tg_console_alias *alias =
         tg_console_find_alias(console, name, first, second, strlen(second), &command);
     if (alias != NULL && alias->words == NULL) {
-        fprintf(out, "tollgate has no `%s`: %s\n", alias->name, alias->advice);
+        fprintf(out, "tollgate has no `%s`: %s%s\n", alias->name,
+                tg_console_advice_where(console, alias->advice), alias->advice);
         return NULL;
     }
     if (alias != NULL) {

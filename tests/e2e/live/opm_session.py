@@ -228,7 +228,8 @@ def ends(compiler):
         fail(f"{compiler}: the third step is not at the end of the region: {steps}")
     play(console, compiler, [("opm next barrier", at_end, {}),
                              ("info barrier", second, {}),
-                             ("opm barrier pass", r"out and stopped behind it$", {0: 8}),
+                             ("opm barrier pass", r"^1 of 1 worker is out and stopped behind it\na region's end releases only the worker that began it: "
+                                                  r"the 3 others of the team wait for the next region$", {0: 8}),
                              ("opm start", r"reaches a parallel region$", {}),
                              ("opm sections new", r"^`dcont` will stop", {})])
     for command, message in (("dcont -timeout 1", "still running after 1 seconds"), ("dcont -any", "-any cannot be combined with")):

@@ -167,6 +167,7 @@ def attached():
         place = rf"MPI_Recv\(.*\), called from main \(<stdin>:{LINE}\)"
         check(re.search(rf"Ranks 0-1 are in {place}", said), f"no {place}", output)
     check("RUNNING: " in output, "where of a running job", output)
+    check(not re.search(r"(STOPPED|RUNNING): event \d", output), "where begins with the latest event", output)
 
 
 def main():

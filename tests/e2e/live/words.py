@@ -63,6 +63,7 @@ OF_TRACE = {
     "run": "needs a live job",
     "break main": "needs a live job",
     "next": "event 1 of 51",
+    "start": "in a live job (tollgate live), `break main`",
 }
 
 
@@ -85,6 +86,9 @@ def check_session(console):
     """A session in gdb's words alone."""
     check(text(console, "break main") == "1", "break")
     check(text(console, "b add") == "2", "b")
+    told = "the wait is for processes that may still begin; the interrupt key ends it, `dgo` then resumes"
+    console.command("dwait -ranks 2", interrupt_s=60, interrupt_when=lambda: told in str(console.events))
+    check(told in str(console.events), console.events)
     console.do("run")
     console.do("dwait")
     check("main" in text(console, "bt"), "bt")
@@ -97,11 +101,16 @@ def check_session(console):
     check(text(console, "p/x a + 255") == text(console, "dprint /x {a + 255}") == "a + 255 = 0xff", text(console, "p/x a + 255"))
     check(re.fullmatch(r" *0 .*add\(a=0\).*", text(console, "info args")), "info args")
     console.do("up")
-    check("main()" in text(console, "info frame") and re.match(r"> 1 .*main", text(console, "info locals")), "the chosen frame")
+    check("main()" in text(console, "info frame") and re.fullmatch(r"> 1 .*main.*\n +no local variables", text(console, "info locals")),
+          "the chosen frame")
     check("main()" in text(console, "dfocus 1.1 {info frame}") and "main()" in text(console, "dfocus 1.1 info args"), "in another focus")
     console.do("down")
     check("return a + 1" in text(console, "list"), "list")
     check(text(console, "break 6 if a == 7 || a > 9") == "3" and "a == 7 || a > 9" in text(console, "ac 3"), "break if")
+    check(text(console, "break 3") == "4", "a line without code")
+    check([event for event in console.events if event.get("text") == "line 3 has no code: action point 4 is at line 5"], console.events[-3:])
+    check(not any("action point 3" in event.get("text", "") for event in console.events), "a line with code")
+    console.do("delete 4")
     check("0x" in text(console, "x/2xg rsp"), "x/")
     console.do("delete 2")
     console.do("finish")

@@ -13,6 +13,8 @@ find omp_*
 find mpi_enter call=MPI_Barrier
 find -back omp_mutex_enter mutex=critical
 goto 1000000
+goto 60s
+goto 5.005402s
 info event
 back
 find -back mpi_enter

@@ -319,7 +319,7 @@ static void what_is_not_there_yet_is_pending(void **state)
 {
     struct fake *fake = *state;
     struct tg_ptset *focus = focus_of("d1.<");
-    uint32_t id = 0;
+    uint32_t id = 0, own = 0;
     struct tg_error *error =
         tg_controller_break(fake->controller, focus, "lib.c#1", "", TG_BARRIER_STOP_GROUP, false, &id, NULL);
     assert_non_null(error);
@@ -345,8 +345,14 @@ static void what_is_not_there_yet_is_pending(void **state)
                                       TG_BARRIER_STOP_NONE, true, &id, NULL));
     assert_int_equal(id, 1); /* refused ones have used up none */
     assert_true(tg_action_points_at(tg_controller_points(fake->controller), 0)->pending);
+    /* a place inside of the tool is no news to people */
+    assert_null(tg_controller_break(fake->controller, focus, "tollgate_heap_error", "", TG_BARRIER_STOP_GROUP,
+                                    true, &own, NULL));
     fake->library = true;
     assert_null(tg_controller_libraries_changed(fake->controller, pid_of(1)));
+    assert_true(fake->planted[1][own]);
+    assert_non_null(strstr(fake->told, "action point 1 is planted in process 2"));
+    assert_null(strstr(fake->told, "action point 2"));
     assert_false(tg_action_points_at(tg_controller_points(fake->controller), 0)->pending);
     assert_true(fake->planted[1][id]);
     tg_ptset_destroy(focus);

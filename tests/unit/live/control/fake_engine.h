@@ -73,7 +73,7 @@ static struct tg_error *plant(void *engine, int32_t pid, uint32_t id, const char
         return tg_error_create(TG_ERROR_INPUT, "'bad' is no location");
     if (pid == fake->refuses)
         return tg_error_create(TG_ERROR_LIMIT, "process %d has no room", (int)pid);
-    if (strncmp(location, "lib", 3) == 0 && !fake->library)
+    if ((strncmp(location, "lib", 3) == 0 || strcmp(location, "tollgate_heap_error") == 0) && !fake->library)
         return NULL;
     fake->planted[pid / 100 - 1][id] = true;
     *address = 0x120005598;

@@ -268,12 +268,22 @@ static void test_events(void **state)
     }
 }
 
+/* Where a point of tollgate's own is planted is a place that people do not know. */
+static void test_own_points(void **state)
+{
+    const struct tg_news own = {.kind = TG_NEWS_PLANTED, .point = 1, .is_own = true};
+    const struct tg_news asked = {.kind = TG_NEWS_PLANTED, .point = 1};
+    (void)state;
+    assert_false(tg_news_is_for_people(&own));
+    assert_true(tg_news_is_for_people(&asked));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_processes), cmocka_unit_test(test_threads),
         cmocka_unit_test(test_decisions), cmocka_unit_test(test_points_and_settings),
-        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_events),    cmocka_unit_test(test_own_points),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
