@@ -259,8 +259,10 @@ static void test_events(void **state)
         assert_int_equal(tg_news_is_for_people(&news), all[i].for_people);
     }
     for (size_t i = 0; i < sizeof threads / sizeof threads[0]; i++) {
-        const struct tg_event event = {
-            .kind = TG_EVENT_THREAD_EXIT, .pid = 7, .tid = 9, .thread_exit = {threads[i].wait_status}};
+        const struct tg_event event = {.kind = TG_EVENT_THREAD_EXIT,
+                                       .pid = 7,
+                                       .tid = 9,
+                                       .thread_exit = {.status = threads[i].wait_status}};
         assert_true(tg_news_of_event(&event, (struct tg_thread_id){2, 3}, &said.news));
         said.words = threads[i].words;
         check_words(&said);
