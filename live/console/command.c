@@ -89,14 +89,14 @@ const struct tg_console_alias *tg_console_find_alias(const struct tg_console *co
 
 const char *tg_console_advice_where(const struct tg_console *console, const char *advice)
 {
-    const struct tg_console_command *command = NULL;
-    const char *name = strchr(advice, '`');
-    name += name != NULL;
-    const size_t size = name == NULL ? 0 : strcspn(name, "`");
-    const size_t first = name == NULL ? 0 : strcspn(name, " `"), rest = first < size ? first + 1 : size;
-    if (size == 0)
+    const char *quote = strchr(advice, '`');
+    if (quote == NULL)
         return "";
-    command = tg_console_find_command(console, name, first, name + rest, size - rest);
+    const char *name = quote + 1;
+    const size_t size = strcspn(name, "`"), first = strcspn(name, " `"),
+                 rest = first < size ? first + 1 : size;
+    const struct tg_console_command *command =
+        tg_console_find_command(console, name, first, name + rest, size - rest);
     if (command == NULL)
         (void)tg_console_find_alias(console, name, first, name + rest, size - rest, &command);
     if (command == NULL || tg_console_is_of_use(console, command))
