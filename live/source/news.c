@@ -211,6 +211,8 @@ static void write_barrier(const struct tg_news *news, FILE *stream)
                     "barrier %" PRIu32 " is satisfied by the remaining %" PRIu64 "; %" PRIu64
                     " never arrived",
                     news->point, news->count, news->other);
+        else if (news->count == 1)
+            fprintf(stream, "barrier %" PRIu32 " is satisfied: its only member arrived", news->point);
         else
             fprintf(stream, "barrier %" PRIu32 " is satisfied: all %" PRIu64 " arrived", news->point,
                     news->count);

@@ -118,6 +118,10 @@ static void test_decisions(void **state)
          "barrier 4 is satisfied: all 8 arrived",
          "{\"event\": \"barrier\", \"point\": 4, \"what\": \"satisfied\", \"members\": 8, \"never_came\": "
          "0}"},
+        {{.kind = TG_DECIDE_SATISFIED, .barrier = 4, .count = 1},
+         "barrier 4 is satisfied: its only member arrived",
+         "{\"event\": \"barrier\", \"point\": 4, \"what\": \"satisfied\", \"members\": 1, \"never_came\": "
+         "0}"},
         {{.kind = TG_DECIDE_SATISFIED, .barrier = 4, .count = 7, .number = 1},
          "barrier 4 is satisfied by the remaining 7; 1 never arrived",
          "{\"event\": \"barrier\", \"point\": 4, \"what\": \"satisfied\", \"members\": 7, \"never_came\": "
