@@ -175,13 +175,11 @@ static void tell_suspended(const struct telling *telling, const struct tg_job_se
             name_process(telling, process, name, sizeof name);
         }
     }
-    if (count == 0 ||
-        asprintf(
-            &text,
-            "%s is stopped by %s, not by this console, and runs on when it gets SIGCONT (kill -CONT %" PRId32
-            ")%s",
-            name, tg_signal_name(first->stop_signal, signal, sizeof signal), first->pid,
-            count > 1 ? "; so are others" : "") < 0)
+    if (count == 0 || asprintf(&text,
+                               "%s is stopped by %s, not by this console, and continues when it gets SIGCONT "
+                               "(kill -CONT %" PRId32 ")%s",
+                               name, tg_signal_name(first->stop_signal, signal, sizeof signal), first->pid,
+                               count > 1 ? "; so are others" : "") < 0)
         return;
     tell(telling, text);
     free(text);

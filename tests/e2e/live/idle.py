@@ -50,7 +50,7 @@ def main(seconds=0.3):
     if len(console.command("dfocus a dstatus")["data"]) < 9:
         fail("there is no job")
     os.kill(job, signal.SIGSTOP)
-    told = f"is stopped by SIGSTOP, not by this console, and runs on when it gets SIGCONT (kill -CONT {job})"
+    told = f"is stopped by SIGSTOP, not by this console, and continues when it gets SIGCONT (kill -CONT {job})"
     console.command("dfocus a dwait -timeout 3.5")  # a wait of three seconds says whom it is for
     if not any(told in (event.get("text") or "") for event in console.events):
         fail(f"who is stopped by SIGSTOP: {console.events}")
