@@ -65,7 +65,7 @@ struct tg_record_options_more {
  * $HOME/.tollgaterc, then .tollgaterc in the current directory; or instead of these the file named by
  * --settings, or with --no-rc none. A later file overrides an earlier one, the command line overrides all. The option names of
  * the debugger whose settings these are may have one dash. `--help` and the like print and exit, as argp does. SAY becomes the
- * member `say`; it is told of skipped lines of settings files, and of a filter that nobody asked for on the command line, unless
+ * member `say`; it gets skipped lines of settings files, and a filter that nobody asked for on the command line, unless
  * --quiet is given. MORE: options of a command that controls the job, so that libraries are watched by stops; NULL: none. */
 struct tg_error *tg_record_options_parse(int argc, char **argv, const struct tg_record_options_more *more,
                                          void (*say)(const char *text), struct tg_record_options *options);

@@ -14,7 +14,7 @@ struct tg_critical_call {
     uint64_t lock; /* not 0 */
 };
 
-/* Of the function at TARGET, or of that behind its stub. */
+/* What the function at TARGET does; TARGET may be its entry in a procedure linkage table. */
 struct tg_critical_calls {
     void *context;
     struct tg_critical_call (*find)(void *context, uint64_t target);

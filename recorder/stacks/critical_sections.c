@@ -27,7 +27,7 @@ struct tg_critical_memo {
     } places[MAX_PLACES];
 };
 
-/* LLVM's runtime has GCC's functions as well, under names that begin with that. A version may follow, or that it is a stub. */
+/* LLVM's runtime has GCC's functions as well, named __kmp_api_... A version (@VERSION) or "@plt" may follow the name. */
 static bool is_function(const char *name, const char *function)
 {
     enum { PREFIX = 10 }; /* "__kmp_api_" */
@@ -65,7 +65,7 @@ static struct tg_critical_call call_by_name(const char *name)
     return (struct tg_critical_call){TG_CRITICAL_OTHER, -1, 0};
 }
 
-/* A stub has the name of its function, also before the first call has bound it. */
+/* An entry in the procedure linkage table has its function's name, also before the first call has bound it. */
 static struct tg_critical_call call_at(const struct tg_stack_process *process, uint64_t target)
 {
     const char *name;
