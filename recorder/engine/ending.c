@@ -19,9 +19,9 @@ static bool others_live(const struct tg_tracee *tracee)
     return false;
 }
 
-static enum tg_thread_ending ending_of(struct tg_tracee *tracee)
+enum tg_thread_ending tg_thread_ending(struct tg_thread *thread)
 {
-    const struct user_regs_struct *registers = tg_thread_registers(&tracee->thread);
+    const struct user_regs_struct *registers = tg_thread_registers(thread);
     return registers == NULL                 ? TG_THREAD_ENDING_UNKNOWN
            : registers->orig_rax == SYS_exit ? TG_THREAD_ENDING_ALONE
                                              : TG_THREAD_ENDING_WITH_PROCESS;
@@ -45,7 +45,7 @@ void tg_ending_exiting(struct tg_tracee *tracee)
     if (tracee->first_stop_due) /* killed before it ran */
         tg_lineage_thread_started(tracee);
     if (tracee->thread.tid != process->pid || !last)
-        emit_thread_exit(tracee, known ? (int64_t)status : -1, ending_of(tracee));
+        emit_thread_exit(tracee, known ? (int64_t)status : -1, tg_thread_ending(&tracee->thread));
     tg_observers_stopped(tracee, TG_TRIGGER_EXIT, 0);
     if (last)
         tg_observers_process_leaving(tracee, TG_TRIGGER_EXIT);

@@ -207,6 +207,9 @@ uint64_t tg_engine_now_ns(void);
  * where the thread was killed meanwhile. */
 const struct user_regs_struct *tg_thread_registers(struct tg_thread *thread);
 
+/* Why THREAD ends, which is in its last stop (TG_TRIGGER_EXIT): alone where the system call that it is in is `exit`. */
+enum tg_thread_ending tg_thread_ending(struct tg_thread *thread);
+
 /* Gives THREAD, which is kept, REGISTERS, of which rip and what says of system calls are as they were. False where it was
  * killed meanwhile. */
 bool tg_thread_set_registers(struct tg_thread *thread, const struct user_regs_struct *registers);

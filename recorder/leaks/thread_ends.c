@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/user.h>
 #include <time.h>
 
@@ -20,7 +19,7 @@ enum {
 void tg_thread_ends_note(struct tg_thread_ends *ends, struct tg_thread *thread)
 {
     const struct user_regs_struct *registers = tg_thread_registers(thread);
-    if (registers != NULL && registers->orig_rax == SYS_exit) /* by itself */
+    if (tg_thread_ending(thread) == TG_THREAD_ENDING_ALONE)
         return;
     if (registers == NULL || ends->count == MAX_THREADS ||
         TG_ARRAY_APPEND(ends->registers, ends->count, ends->capacity, *registers) != NULL)
